@@ -1,0 +1,2 @@
+//! Portcullis: the `api` crate.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Portcullis: the `files` crate.
+#![forbid(unsafe_code)]

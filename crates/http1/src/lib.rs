@@ -1,0 +1,2 @@
+//! Portcullis: the `http1` crate.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Portcullis: the `model` crate.
+#![forbid(unsafe_code)]

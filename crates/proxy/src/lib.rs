@@ -1,0 +1,2 @@
+//! Portcullis: the `proxy` crate.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Portcullis: the `resolve` crate.
+#![forbid(unsafe_code)]

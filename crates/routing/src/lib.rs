@@ -1,0 +1,2 @@
+//! Portcullis: the `routing` crate.
+#![forbid(unsafe_code)]

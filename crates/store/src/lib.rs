@@ -1,0 +1,2 @@
+//! Portcullis: the `store` crate.
+#![forbid(unsafe_code)]

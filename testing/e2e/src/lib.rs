@@ -1,0 +1,2 @@
+//! Tests that need sockets, and what they share.
+#![forbid(unsafe_code)]

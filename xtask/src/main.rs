@@ -1,0 +1,4 @@
+//! Everything a maintainer runs.
+#![forbid(unsafe_code)]
+
+fn main() {}
