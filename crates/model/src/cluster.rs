@@ -1,0 +1,100 @@
+//! Backends: how they are spoken to and where their instances are.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::{Hostname, Origin};
+
+/// Names a [`Cluster`]: a backend as it is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClusterKey {
+    /// Whose instances it leads to.
+    pub endpoints: EndpointsKey,
+    /// How they are spoken to.
+    pub protocol: UpstreamProtocol,
+}
+
+/// Names a set of [`Endpoints`]: a backend object and a port of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndpointsKey {
+    /// The Service or Backend.
+    pub origin: Origin,
+    /// The Service's port; 0 for a Backend, whose endpoints carry their own.
+    pub port: u16,
+}
+
+impl fmt::Display for EndpointsKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            0 => write!(f, "{}", self.origin),
+            port => write!(f, "{}:{port}", self.origin),
+        }
+    }
+}
+
+/// A protocol spoken to backends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UpstreamProtocol {
+    /// HTTP/1.1 in clear.
+    Http1,
+}
+
+/// A backend as it is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// Its name.
+    pub key: ClusterKey,
+}
+
+/// The instances of a backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoints {
+    /// Whose they are.
+    pub key: EndpointsKey,
+    /// Sorted by address, without duplicates.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// An instance of a backend.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint {
+    /// Where it listens.
+    pub address: EndpointAddress,
+    /// Whether it takes requests.
+    pub state: EndpointState,
+}
+
+/// Where an instance listens.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndpointAddress {
+    /// An address and port.
+    Socket(SocketAddr),
+    /// A name to be resolved, again when its answer's time to live ends.
+    Name {
+        /// The name.
+        hostname: Hostname,
+        /// The port.
+        port: u16,
+    },
+    /// A socket of this machine's file system.
+    Unix(Arc<str>),
+}
+
+/// Whether an instance takes requests. While none is ready, draining ones do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndpointState {
+    /// It does.
+    Ready,
+    /// It is ending but still serves.
+    Draining,
+}
+
+impl Endpoints {
+    /// The instances that take requests now: the ready ones, or the draining ones while none is ready.
+    pub fn usable(&self) -> impl Iterator<Item = &Endpoint> {
+        let ready = self.endpoints.iter().any(|endpoint| endpoint.state == EndpointState::Ready);
+        let state = if ready { EndpointState::Ready } else { EndpointState::Draining };
+        self.endpoints.iter().filter(move |endpoint| endpoint.state == state)
+    }
+}
