@@ -1,0 +1,36 @@
+//! `cargo xtask fuzz`: every fuzz target for a while, on the nightly compiler that coverage needs.
+
+use crate::process::{self, Failure, step};
+use crate::tools;
+
+const CARGO_FUZZ: &str = "0.13.2";
+
+/// How long, and what.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Seconds for each target.
+    #[arg(long, default_value_t = 60)]
+    seconds: u32,
+    /// Only these targets.
+    targets: Vec<String>,
+}
+
+/// Fuzzes.
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let fuzz = tools::cargo_tool("cargo-fuzz", CARGO_FUZZ)?;
+    let fuzz = fuzz.to_string_lossy();
+    let targets = if options.targets.is_empty() { all_targets(&fuzz)? } else { options.targets.clone() };
+    for target in targets {
+        step(&format!("fuzz {target}"), || {
+            let mut run = process::command(&fuzz, &["run", &target, "--"]);
+            run.arg(format!("-max_total_time={}", options.seconds)).arg("-timeout=10");
+            process::run(run.env("RUSTUP_TOOLCHAIN", "nightly"))
+        })?;
+    }
+    Ok(())
+}
+
+fn all_targets(fuzz: &str) -> Result<Vec<String>, Failure> {
+    let listed = process::output(process::command(fuzz, &["list"]).env("RUSTUP_TOOLCHAIN", "nightly"))?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
