@@ -1,0 +1,235 @@
+//! [`Gateway`].
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::json;
+
+use crate::{
+    label_selector::LabelSelector,
+    listener::{FromNamespaces, Listener, ListenerStatus, MAX_LISTENERS},
+    names::ObjectName,
+    patterns::{ADDRESS_TYPE, LABEL_VALUE},
+    port::PortNumber,
+    references::{LocalObjectRef, ObjectRef, SecretObjectRef},
+    resource::resource,
+    schema::{object, open_enum},
+    status::{Condition, MAX_CONDITIONS, pending},
+    text::{TextLimits, text},
+};
+
+resource! {
+    /// Where traffic comes in: addresses and listeners.
+    pub struct Gateway: Gateway {
+        spec: GatewaySpec,
+        status: GatewayStatus
+            [.default(json!({"conditions": pending(&["Accepted", "Programmed"])}))],
+    }
+}
+
+object! {
+    /// What a Gateway shall be.
+    #[derive(Eq)]
+    pub struct GatewaySpec {
+        /// The GatewayClass.
+        pub gateway_class_name as "gatewayClassName": ObjectName,
+        /// Its listeners.
+        pub listeners: Vec<Listener> [
+            .items(1, MAX_LISTENERS).unique_by("name").required()
+        ],
+        /// Addresses it asks for.
+        pub addresses: Vec<GatewayAddress> [.max_items(16)],
+        /// What applies to the infrastructure made for it.
+        pub infrastructure: Option<Infrastructure>,
+        /// From where ListenerSets may attach.
+        pub allowed_listeners as "allowedListeners": Option<AllowedListeners>,
+        /// TLS towards clients and backends.
+        pub tls: Option<GatewayTls>,
+        /// Whether routes without parent attach.
+        pub default_scope as "defaultScope": Option<DefaultScope>,
+    }
+}
+
+open_enum! {
+    /// Which routes use a default Gateway, or which default Gateways a route uses.
+    pub enum DefaultScope {
+        /// All.
+        All = "All",
+        /// None.
+        None = "None",
+    }
+}
+
+object! {
+    /// An address that a Gateway asks for; without value, one of the type.
+    #[derive(Eq)]
+    pub struct GatewayAddress {
+        /// Of which type.
+        pub address_type as "type": AddressType [.default(json!("IPAddress"))],
+        /// The address.
+        pub value: Option<Arc<str>> [.max_length(253)],
+        /// From where it can be reached.
+        pub routability: Option<Arc<str>> [.max_length(253)],
+    }
+}
+
+open_enum! {
+    /// A type of addresses.
+    pub enum AddressType limits TextLimits::NONE.min_length(1).max_length(253).pattern(&ADDRESS_TYPE); {
+        /// An IPv4 or IPv6 address.
+        IpAddress = "IPAddress",
+        /// A host name.
+        Hostname = "Hostname",
+        /// A name that the implementation gives meaning to.
+        NamedAddress = "NamedAddress",
+    }
+}
+
+text! {
+    /// The value of a label.
+    pub struct LabelValue { max_length: 63, pattern: &LABEL_VALUE }
+}
+
+object! {
+    /// What applies to the infrastructure made for a Gateway.
+    #[derive(Eq)]
+    pub struct Infrastructure {
+        /// Labels for what is created.
+        pub labels: BTreeMap<Arc<str>, LabelValue> [
+            .max_properties(8)
+        ],
+        /// Annotations for what is created.
+        pub annotations: BTreeMap<Arc<str>, Arc<str>> [
+            .max_properties(16).max_length(4096)
+        ],
+        /// Parameters of the implementation.
+        pub parameters_ref as "parametersRef": Option<LocalObjectRef>,
+    }
+}
+
+object! {
+    /// From where ListenerSets may attach.
+    #[derive(Eq)]
+    pub struct AllowedListeners {
+        /// From which namespaces; none by default.
+        pub namespaces: ListenerNamespaces [.default(json!({"from": "None"}))],
+    }
+}
+
+object! {
+    /// Namespaces from which ListenerSets may attach.
+    #[derive(Eq)]
+    pub struct ListenerNamespaces {
+        /// Which.
+        pub from: FromNamespaces [.default(json!("None"))],
+        /// The labels of the namespaces, for `Selector`.
+        pub selector: Option<LabelSelector>,
+    }
+}
+
+object! {
+    /// TLS of a Gateway as a whole.
+    #[derive(Eq)]
+    pub struct GatewayTls {
+        /// Towards backends.
+        pub backend: Option<GatewayBackendTls>,
+        /// Towards clients.
+        pub frontend: Option<FrontendTls>,
+    }
+}
+
+object! {
+    /// TLS towards backends.
+    #[derive(Eq)]
+    pub struct GatewayBackendTls {
+        /// The certificate that the Gateway shows to backends.
+        pub client_certificate_ref as "clientCertificateRef": Option<SecretObjectRef>,
+    }
+}
+
+object! {
+    /// TLS towards clients, of all listeners that terminate TLS.
+    #[derive(Eq)]
+    pub struct FrontendTls {
+        /// On all ports not in `per_port`.
+        pub default: PortTls,
+        /// On single ports.
+        pub per_port as "perPort": Vec<FrontendPortTls> [
+            .max_items(64).unique_by("port")
+        ],
+    }
+}
+
+object! {
+    /// TLS towards clients on one port.
+    #[derive(Eq)]
+    pub struct FrontendPortTls {
+        /// The port.
+        pub port: PortNumber,
+        /// What applies there.
+        pub tls: PortTls,
+    }
+}
+
+object! {
+    /// What applies to TLS towards clients.
+    #[derive(Eq)]
+    pub struct PortTls {
+        /// How clients' certificates are checked; absent: not.
+        pub validation: Option<ClientValidation>,
+    }
+}
+
+object! {
+    /// How clients' certificates are checked.
+    #[derive(Eq)]
+    pub struct ClientValidation {
+        /// Whom they must come from.
+        pub ca_certificate_refs as "caCertificateRefs": Vec<ObjectRef> [
+            .items(1, 16).required()
+        ],
+        /// What happens without a valid one.
+        pub mode: ClientValidationMode [.default(json!("AllowValidOnly"))],
+    }
+}
+
+open_enum! {
+    /// What happens to clients without valid certificate.
+    pub enum ClientValidationMode {
+        /// They are refused.
+        AllowValidOnly = "AllowValidOnly",
+        /// They are served, and the backend decides.
+        AllowInsecureFallback = "AllowInsecureFallback",
+    }
+}
+
+object! {
+    /// How a Gateway is.
+    #[derive(Eq, Default)]
+    pub struct GatewayStatus {
+        /// Addresses it can be reached at.
+        pub addresses: Vec<GatewayStatusAddress> [.max_items(16)],
+        /// Verdicts.
+        pub conditions: Vec<Condition> [
+            .max_items(MAX_CONDITIONS)
+            .unique_by("type")
+            .default(pending(&["Accepted", "Programmed"]))
+        ],
+        /// Its listeners.
+        pub listeners: Vec<ListenerStatus> [.max_items(MAX_LISTENERS).unique_by("name")],
+        /// How many ListenerSets are attached.
+        pub attached_listener_sets as "attachedListenerSets": Option<i32>,
+    }
+}
+
+object! {
+    /// An address at which a Gateway can be reached.
+    #[derive(Eq)]
+    pub struct GatewayStatusAddress {
+        /// Of which type.
+        pub address_type as "type": AddressType [.default(json!("IPAddress"))],
+        /// The address.
+        pub value: Arc<str> [.lengths(1, 253)],
+        /// From where it can be reached.
+        pub routability: Option<Arc<str>> [.max_length(253)],
+    }
+}

@@ -1,0 +1,211 @@
+//! [`Object`]: one object of any kind that we know.
+
+use std::{fmt, sync::Arc};
+
+use k8s_openapi::{
+    api::{
+        certificates::v1::ClusterTrustBundle,
+        core::v1::{ConfigMap, Namespace, Service},
+        discovery::v1::EndpointSlice,
+    },
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use serde_json::Value;
+
+use crate::{
+    backend::Backend,
+    backend_tls_policy::BackendTlsPolicy,
+    gateway::Gateway,
+    gateway_class::GatewayClass,
+    grpc_route::GrpcRoute,
+    http_route::HttpRoute,
+    kind::Kind,
+    l4_route::{TcpRoute, UdpRoute},
+    listener_set::ListenerSet,
+    names::ObjectKey,
+    reference_grant::ReferenceGrant,
+    schema::{Described, ReadError},
+    secret::Secret,
+    tls_route::TlsRoute,
+};
+
+macro_rules! objects {
+    ($($(#[$meta:meta])* $kind:ident),+ $(,)?) => {
+        /// One object of a kind that we know; cheap to clone.
+        #[derive(Clone, PartialEq)]
+        pub enum Object {
+            $($(#[$meta])* $kind(Arc<$kind>),)+
+        }
+
+        impl Object {
+            /// The kind.
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$kind(_) => Kind::$kind,)+
+                }
+            }
+
+            /// The metadata.
+            pub fn metadata(&self) -> &ObjectMeta {
+                match self {
+                    $(Self::$kind(object) => &object.metadata,)+
+                }
+            }
+        }
+
+        $(impl From<$kind> for Object {
+            fn from(object: $kind) -> Self {
+                Self::$kind(Arc::new(object))
+            }
+        })+
+    };
+}
+
+objects! {
+    /// Which controller serves.
+    GatewayClass,
+    /// Addresses and listeners.
+    Gateway,
+    /// More listeners for a Gateway.
+    ListenerSet,
+    /// Routes for HTTP requests.
+    HttpRoute,
+    /// Routes for gRPC calls.
+    GrpcRoute,
+    /// Routes for TLS connections.
+    TlsRoute,
+    /// Routes for TCP connections.
+    TcpRoute,
+    /// Routes for UDP sessions.
+    UdpRoute,
+    /// Permission to refer across namespaces.
+    ReferenceGrant,
+    /// How to speak TLS to a backend.
+    BackendTlsPolicy,
+    /// Endpoints outside the cluster.
+    Backend,
+    /// A Kubernetes Service.
+    Service,
+    /// Endpoints of a Service.
+    EndpointSlice,
+    /// Certificates and keys.
+    Secret,
+    /// CA certificates and other configuration.
+    ConfigMap,
+    /// A namespace, for its labels.
+    Namespace,
+    /// CA certificates of the cluster.
+    ClusterTrustBundle,
+}
+
+impl Object {
+    /// What identifies it.
+    pub fn key(&self) -> ObjectKey {
+        let metadata = self.metadata();
+        ObjectKey::new(
+            self.kind(),
+            metadata.namespace.as_deref().unwrap_or_default(),
+            metadata.name.as_deref().unwrap_or_default(),
+        )
+    }
+
+    /// How often its spec has changed; 1 where nobody counts.
+    pub fn generation(&self) -> i64 {
+        self.metadata().generation.unwrap_or(1)
+    }
+
+    /// Reads JSON that admission has found good.
+    pub(crate) fn read(kind: Kind, value: Value) -> Result<Self, ReadError> {
+        fn ours<T: Described + Into<Object>>(value: Value) -> Result<Object, ReadError> {
+            T::read(value).map(Into::into)
+        }
+        fn core<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, ReadError> {
+            serde_path_to_error::deserialize(value).map_err(|error| ReadError::from_serde(&error))
+        }
+        match kind {
+            Kind::GatewayClass => ours::<GatewayClass>(value),
+            Kind::Gateway => ours::<Gateway>(value),
+            Kind::ListenerSet => ours::<ListenerSet>(value),
+            Kind::HttpRoute => ours::<HttpRoute>(value),
+            Kind::GrpcRoute => ours::<GrpcRoute>(value),
+            Kind::TlsRoute => ours::<TlsRoute>(value),
+            Kind::TcpRoute => ours::<TcpRoute>(value),
+            Kind::UdpRoute => ours::<UdpRoute>(value),
+            Kind::ReferenceGrant => ours::<ReferenceGrant>(value),
+            Kind::BackendTlsPolicy => ours::<BackendTlsPolicy>(value),
+            Kind::Backend => ours::<Backend>(value),
+            Kind::Service => core::<Service>(&value).map(Into::into),
+            Kind::EndpointSlice => core::<EndpointSlice>(&value).map(Into::into),
+            Kind::Secret => {
+                core::<k8s_openapi::api::core::v1::Secret>(&value).map(|secret| Secret::from(secret).into())
+            }
+            Kind::ConfigMap => core::<ConfigMap>(&value).map(Into::into),
+            Kind::Namespace => core::<Namespace>(&value).map(Into::into),
+            Kind::ClusterTrustBundle => core::<ClusterTrustBundle>(&value).map(Into::into),
+        }
+    }
+}
+
+impl fmt::Debug for Object {
+    /// The key alone, so that no Secret is printed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.key().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_written_as_a_cluster_would_hold_it() {
+        let written = json!({
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "kind": "Gateway",
+            "metadata": {"name": "web", "namespace": "edge", "generation": 3},
+            "spec": {
+                "gatewayClassName": "portcullis",
+                "listeners": [{
+                    "name": "http",
+                    "port": 80,
+                    "protocol": "example.com/QUIC",
+                    "allowedRoutes": {"namespaces": {"from": "Nearby"}},
+                }],
+            },
+            "status": {"conditions": [{
+                "type": "Accepted",
+                "status": "True",
+                "reason": "Accepted",
+                "message": "",
+                "lastTransitionTime": "2026-01-02T03:04:05Z",
+            }]},
+        });
+        let gateway: Gateway = serde_json::from_value(written.clone()).expect("it fits the type");
+        assert_eq!(serde_json::to_value(&gateway).ok(), Some(written));
+        let object = Object::from(gateway);
+        assert_eq!(object.key().to_string(), "Gateway/edge/web");
+        assert_eq!(object.generation(), 3);
+    }
+
+    #[test]
+    fn what_does_not_fit_says_where() {
+        let wrong = json!({"metadata": {}, "spec": {"gatewayClassName": "x", "listeners": [
+            {"name": "a", "port": 0, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}}
+        ]}});
+        let error = Object::read(Kind::Gateway, wrong).map_err(|error| error.to_string());
+        assert_eq!(error.err().as_deref(), Some("spec.listeners[0].port: must be at least 1"));
+    }
+
+    #[test]
+    fn debugging_an_object_prints_its_key_alone() {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": "s", "namespace": "n"},
+            "stringData": {"k": "hunter2"}
+        });
+        let secret = Object::read(Kind::Secret, secret);
+        assert_eq!(format!("{secret:?}"), "Ok(Secret/n/s)");
+    }
+}
