@@ -51,6 +51,13 @@ macro_rules! objects {
                     $(Self::$kind(object) => &object.metadata,)+
                 }
             }
+
+            /// The metadata, to change it; an object that is shared is copied first.
+            pub fn metadata_mut(&mut self) -> &mut ObjectMeta {
+                match self {
+                    $(Self::$kind(object) => &mut Arc::make_mut(object).metadata,)+
+                }
+            }
         }
 
         $(impl From<$kind> for Object {

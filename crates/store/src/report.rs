@@ -1,0 +1,83 @@
+//! What engines say back, so that statuses tell what is served and not what was hoped.
+
+use portcullis_api::ObjectKey;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+/// One thing that an engine, or who allots addresses, has said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// How binding an address and port went.
+    Bind(BindPoint, BindOutcome),
+    /// Where Gateways without addresses of their own are served (`--bind`), in order of preference.
+    DefaultAddresses(Arc<[IpAddr]>),
+    /// The addresses that a Gateway was allotted.
+    Allotted(ObjectKey, Arc<[IpAddr]>),
+}
+
+/// What a [`Report`] is about; a later report about the same replaces it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReportKey {
+    /// Binding an address and port.
+    Bind(BindPoint),
+    /// The default addresses.
+    DefaultAddresses,
+    /// The addresses of a Gateway.
+    Allotted(ObjectKey),
+}
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// Streams.
+    Tcp,
+    /// Datagrams, QUIC among them.
+    Udp,
+}
+
+/// What is bound: an address and port of the listener, before any `--port-offset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BindPoint {
+    /// The transport.
+    pub transport: Transport,
+    /// The address and port.
+    pub address: SocketAddr,
+}
+
+/// How a bind went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindOutcome {
+    /// Connections are accepted there.
+    Bound,
+    /// They are not; the bind is tried again with back-off.
+    Failed {
+        /// Whose fault it is, as far as the operating system says.
+        failure: BindFailure,
+        /// One line with cause and remedy, for conditions and logs.
+        message: Arc<str>,
+    },
+}
+
+/// Why a bind failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BindFailure {
+    /// Another process has the port (EADDRINUSE).
+    InUse,
+    /// We may not bind it (EACCES, EPERM).
+    NotPermitted,
+    /// The address is none of this host (EADDRNOTAVAIL).
+    NotLocal,
+    /// Anything else, such as no file descriptors left.
+    Other,
+}
+
+impl Report {
+    /// What the report is about.
+    pub fn key(&self) -> ReportKey {
+        match self {
+            Self::Bind(point, _) => ReportKey::Bind(*point),
+            Self::DefaultAddresses(_) => ReportKey::DefaultAddresses,
+            Self::Allotted(gateway, _) => ReportKey::Allotted(gateway.clone()),
+        }
+    }
+}
