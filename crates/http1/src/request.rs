@@ -34,7 +34,8 @@ impl RequestParser {
         Self { limits, ..Self::default() }
     }
 
-    /// Whether part of a head was seen: a client that then falls silent is slow, one before it is merely idle.
+    /// Whether the head being read has its request line already: a client that is past it and falls silent is slow,
+    /// one that is not may just be idle.
     #[must_use]
     pub fn in_head(&self) -> bool {
         !self.lines.is_fresh()
