@@ -1,0 +1,234 @@
+//! The matches of one hostname, by path.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use portcullis_model::{HostPattern, PathMatch, Pattern, Route, Rule};
+use smallvec::SmallVec;
+
+use crate::candidate::{Candidate, Entry};
+use crate::depths::Depths;
+use crate::patterns::Patterns;
+use crate::precedence::Shape;
+use crate::sharded::{Keyed, ShardedMap};
+use crate::{HeaderSource, Request, canonical_path};
+
+/// The matches of all routes that have one hostname.
+pub(crate) struct PathTable<T> {
+    pub(crate) hostname: HostPattern,
+    exact: ShardedMap<Leaf<T>>,
+    patterns: Patterns<T>,
+    prefixes: ShardedMap<Leaf<T>>,
+    /// Of the prefixes, in path elements.
+    depths: Depths,
+}
+
+impl<T> Clone for PathTable<T> {
+    fn clone(&self) -> Self {
+        PathTable {
+            hostname: self.hostname.clone(),
+            exact: self.exact.clone(),
+            patterns: self.patterns.clone(),
+            prefixes: self.prefixes.clone(),
+            depths: self.depths.clone(),
+        }
+    }
+}
+
+/// The matches that ask for one path, in the order of precedence.
+struct Leaf<T> {
+    path: Arc<str>,
+    candidates: SmallVec<[Candidate<T>; 1]>,
+}
+
+impl<T> Keyed for Leaf<T> {
+    fn key(&self) -> &str {
+        &self.path
+    }
+}
+
+impl<T> Clone for Leaf<T> {
+    fn clone(&self) -> Self {
+        Leaf { path: Arc::clone(&self.path), candidates: self.candidates.clone() }
+    }
+}
+
+impl<T> Leaf<T> {
+    fn find<H: HeaderSource + ?Sized>(&self, request: &Request<'_, H>) -> Option<&Candidate<T>> {
+        self.candidates.iter().find(|candidate| candidate.takes(request))
+    }
+}
+
+/// A match's path as tables compare it.
+pub(crate) enum PathKey<'m> {
+    Exact(Cow<'m, str>),
+    Pattern(&'m Pattern),
+    /// Without a trailing slash; the root is empty.
+    Prefix(Cow<'m, str>),
+}
+
+impl<'m> PathKey<'m> {
+    pub(crate) fn of(path: &'m PathMatch) -> PathKey<'m> {
+        // What is no path (admission refuses it) is kept as it is, and no request has it.
+        let canonical = |text: &'m str| canonical_path(text).unwrap_or(Cow::Borrowed(text));
+        match path {
+            PathMatch::Exact(text) => PathKey::Exact(canonical(text)),
+            PathMatch::Regex(pattern) => PathKey::Pattern(pattern),
+            PathMatch::Prefix(text) => PathKey::Prefix(match canonical(text) {
+                Cow::Borrowed(text) => Cow::Borrowed(text.strip_suffix('/').unwrap_or(text)),
+                Cow::Owned(text) => Cow::Owned(text.strip_suffix('/').unwrap_or(&text).to_owned()),
+            }),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            PathKey::Exact(path) | PathKey::Prefix(path) => path.len(),
+            PathKey::Pattern(pattern) => pattern.as_str().len(),
+        }
+    }
+}
+
+impl<T> PathTable<T> {
+    pub(crate) fn new(hostname: HostPattern) -> PathTable<T> {
+        PathTable {
+            hostname,
+            exact: ShardedMap::default(),
+            patterns: Patterns::default(),
+            prefixes: ShardedMap::default(),
+            depths: Depths::default(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.patterns.is_empty() && self.prefixes.is_empty()
+    }
+
+    /// The first match that takes a request. Where the longest prefix's other predicates fail, shorter ones
+    /// are tried.
+    pub(crate) fn find<'t, H: HeaderSource + ?Sized>(
+        &'t self,
+        request: &Request<'_, H>,
+    ) -> Option<&'t Candidate<T>> {
+        let exact = self.exact.get(request.path).and_then(|leaf| leaf.find(request));
+        exact.or_else(|| self.patterns.find(request)).or_else(|| self.find_prefix(request))
+    }
+
+    fn find_prefix<'t, H: HeaderSource + ?Sized>(
+        &'t self,
+        request: &Request<'_, H>,
+    ) -> Option<&'t Candidate<T>> {
+        let ends = element_ends(request.path, self.depths.deepest()?);
+        let known = ends.iter().enumerate().rev().filter(|(depth, _)| self.depths.has(*depth));
+        let prefixes = known.filter_map(|(_, end)| request.path.get(..*end));
+        prefixes.filter_map(|prefix| self.prefixes.get(prefix)).find_map(|leaf| leaf.find(request))
+    }
+
+    /// Adds the matches of a rule.
+    pub(crate) fn insert(&mut self, entry: &Arc<Entry<T>>) {
+        for (index, matched) in entry.rule.matches.iter().enumerate() {
+            let key = PathKey::of(&matched.path);
+            let candidate = Candidate {
+                entry: Arc::clone(entry),
+                shape: Shape::of(matched, key.len()),
+                match_index: u32::try_from(index).unwrap_or(u32::MAX),
+            };
+            match &key {
+                PathKey::Pattern(pattern) => self.patterns.insert(pattern, candidate),
+                PathKey::Exact(path) => insert_leaf(&mut self.exact, path, &matched.path, candidate),
+                PathKey::Prefix(path) => {
+                    if self.prefixes.get(path).is_none() {
+                        self.depths.add(depth(path));
+                    }
+                    insert_leaf(&mut self.prefixes, path, &matched.path, candidate);
+                }
+            }
+        }
+    }
+
+    /// Removes the matches of a route's rules.
+    pub(crate) fn remove(&mut self, route: &Arc<Route>) {
+        let matches = route.rules.iter().flat_map(|rule: &Arc<Rule>| &rule.matches);
+        let mut patterns = false;
+        for matched in matches {
+            match PathKey::of(&matched.path) {
+                PathKey::Pattern(_) => patterns = true,
+                PathKey::Exact(path) => {
+                    remove_from_leaf(&mut self.exact, &path, route);
+                }
+                PathKey::Prefix(path) => {
+                    if remove_from_leaf(&mut self.prefixes, &path, route) {
+                        self.depths.remove(depth(&path));
+                    }
+                }
+            }
+        }
+        if patterns {
+            self.patterns.remove(route);
+        }
+    }
+
+    /// All matches, in no particular order.
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = &Candidate<T>> {
+        let leaves = self.exact.iter().chain(self.prefixes.iter());
+        leaves.flat_map(|leaf| &leaf.candidates).chain(self.patterns.iter())
+    }
+}
+
+fn insert_leaf<T>(map: &mut ShardedMap<Leaf<T>>, path: &str, given: &PathMatch, candidate: Candidate<T>) {
+    let shared = || match given {
+        PathMatch::Exact(text) | PathMatch::Prefix(text) if **text == *path => Arc::clone(text),
+        _ => path.into(),
+    };
+    let Some(leaf) = map.get_or_insert_with(path, || Leaf { path: shared(), candidates: SmallVec::new() })
+    else {
+        return;
+    };
+    let at = leaf.candidates.partition_point(|other| other.rank() < candidate.rank());
+    leaf.candidates.insert(at, candidate);
+}
+
+/// Whether the leaf went, being empty.
+fn remove_from_leaf<T>(map: &mut ShardedMap<Leaf<T>>, path: &str, route: &Arc<Route>) -> bool {
+    let Some(leaf) = map.get_mut(path) else { return false };
+    leaf.candidates.retain(|candidate| !Arc::ptr_eq(&candidate.entry.route, route));
+    let empty = leaf.candidates.is_empty();
+    if empty {
+        map.remove(path);
+    }
+    empty
+}
+
+/// The number of a prefix's elements.
+fn depth(prefix: &str) -> usize {
+    prefix.bytes().filter(|byte| *byte == b'/').count()
+}
+
+/// Where the first 0, 1, … elements of a path end, as far as the deepest prefix reaches.
+fn element_ends(path: &str, deepest: usize) -> SmallVec<[usize; 16]> {
+    let mut ends = SmallVec::new();
+    ends.push(0);
+    if deepest > 0 {
+        let slashes = path.bytes().enumerate().skip(1).filter(|(_, byte)| *byte == b'/');
+        ends.extend(slashes.map(|(at, _)| at).take(deepest));
+        if ends.len() <= deepest {
+            ends.push(path.len());
+        }
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_end_before_slashes_and_at_the_end() {
+        assert_eq!(element_ends("/a/bc", 9).as_slice(), [0, 2, 5]);
+        assert_eq!(element_ends("/a/bc/", 9).as_slice(), [0, 2, 5, 6]);
+        assert_eq!(element_ends("/a/bc", 1).as_slice(), [0, 2]);
+        assert_eq!(element_ends("/a/bc", 0).as_slice(), [0]);
+        assert_eq!(element_ends("/a//b", 9).as_slice(), [0, 2, 3, 5]);
+        assert_eq!(element_ends("/", 9).as_slice(), [0, 1]);
+    }
+}

@@ -1,0 +1,54 @@
+//! What a match asks beside the path.
+
+use smallvec::SmallVec;
+
+use portcullis_model::{HeaderMatch, Match, QueryMatch, ValueMatch};
+
+use crate::{HeaderSource, Request};
+
+/// The first thing of a match that a request does not fulfil, in the order of precedence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mismatch<'t> {
+    /// The path.
+    Path,
+    /// The method, which had to be this.
+    Method(&'t str),
+    /// This header, absent or different.
+    Header(&'t HeaderMatch),
+    /// This query parameter, absent or different.
+    Query(&'t QueryMatch),
+}
+
+/// The first predicate beside the path that a request does not fulfil.
+pub(crate) fn unmet<'t, H: HeaderSource + ?Sized>(
+    wanted: &'t Match,
+    request: &Request<'_, H>,
+) -> Option<Mismatch<'t>> {
+    if let Some(method) = wanted.method.as_deref().filter(|method| *method != request.method) {
+        return Some(Mismatch::Method(method));
+    }
+    let headers = || wanted.headers.iter().find(|header| !header_fits(header, request.headers));
+    let query = || wanted.query.iter().find(|query| !request.parameters().fits(&query.name, &query.value));
+    headers().map(Mismatch::Header).or_else(|| query().map(Mismatch::Query))
+}
+
+/// Whether a header is there and its value fits; several fields of a name are one value, joined by commas
+/// (RFC 9110 §5.3).
+fn header_fits<H: HeaderSource + ?Sized>(wanted: &HeaderMatch, headers: &H) -> bool {
+    let mut values = headers.values(wanted.name.as_str());
+    let Some(first) = values.next() else { return false };
+    let Some(second) = values.next() else { return value_fits(&wanted.value, first) };
+    let mut joined = SmallVec::<[u8; 256]>::from_slice(first);
+    for value in std::iter::once(second).chain(values) {
+        joined.push(b',');
+        joined.extend_from_slice(value);
+    }
+    value_fits(&wanted.value, &joined)
+}
+
+fn value_fits(wanted: &ValueMatch, value: &[u8]) -> bool {
+    match wanted {
+        ValueMatch::Exact(text) => text.as_bytes() == value,
+        ValueMatch::Regex(pattern) => pattern.matches(value),
+    }
+}
