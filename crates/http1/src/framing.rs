@@ -23,6 +23,19 @@ pub enum Framing {
     Tunnel,
 }
 
+impl Framing {
+    /// How a response framed so is framed for an HTTP/1 client of `version`: an unknown length is chunked for
+    /// HTTP/1.1, and ends with the connection for HTTP/1.0, which knows no chunks (RFC 9112 §6.1).
+    #[must_use]
+    pub fn for_client(self, version: Version) -> Self {
+        match (self, version) {
+            (Self::Chunked, Version::Http10) => Self::UntilClose,
+            (Self::UntilClose, version) if version != Version::Http10 => Self::Chunked,
+            (framing, _) => framing,
+        }
+    }
+}
+
 /// The length a message states, and whether it is chunked.
 struct Stated {
     length: Option<u64>,

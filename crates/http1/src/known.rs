@@ -1,5 +1,7 @@
 //! Field names that a proxy acts on, recognised once when a head is read.
 
+use crate::syntax;
+
 /// Declares [`Known`] with the lower-case name of each member.
 macro_rules! known {
     ($($(#[$doc:meta])* $id:ident = $name:literal,)*) => {
@@ -66,7 +68,12 @@ impl Known {
     /// The member with this name in any case, if there is one.
     #[must_use]
     pub fn from_name(name: &[u8]) -> Option<Self> {
-        let first = name.first()?.to_ascii_lowercase();
+        if syntax::is_token(name) { Self::from_token(name) } else { None }
+    }
+
+    /// As [`Known::from_name`], for a name that is a token.
+    pub(crate) fn from_token(name: &[u8]) -> Option<Self> {
+        let first = name.first()? | 0x20;
         let candidates: &[Self] = match (name.len(), first) {
             (2, b't') => &[Self::Te],
             (3, b'v') => &[Self::Via],
@@ -105,13 +112,45 @@ impl Known {
             (30, b'a') => &[Self::AccessControlRequestHeaders],
             _ => &[],
         };
-        candidates.iter().copied().find(|known| known.name().as_bytes().eq_ignore_ascii_case(name))
+        candidates.iter().copied().find(|known| token_is(name, known.name().as_bytes()))
     }
 
     /// The set of this member alone.
     #[must_use]
     pub const fn set(self) -> KnownSet {
         KnownSet(1 << self as u8)
+    }
+}
+
+/// Whether a token equals `lower` of the same length but for case.
+///
+/// Setting bit 5 makes letters lower case and leaves `-` and digits; no other token character becomes one of these,
+/// so whole words can be compared. The two words overlap where the length is between powers of two.
+fn token_is(token: &[u8], lower: &[u8]) -> bool {
+    fn ends<const N: usize>(bytes: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
+        bytes.first_chunk().zip(bytes.last_chunk())
+    }
+    fn words(bytes: &[u8]) -> Option<(u128, u128)> {
+        Some(match bytes.len() {
+            4..=7 => {
+                let (a, b) = ends::<4>(bytes)?;
+                (u32::from_le_bytes(*a).into(), u32::from_le_bytes(*b).into())
+            }
+            8..=15 => {
+                let (a, b) = ends::<8>(bytes)?;
+                (u64::from_le_bytes(*a).into(), u64::from_le_bytes(*b).into())
+            }
+            16..=32 => {
+                let (a, b) = ends::<16>(bytes)?;
+                (u128::from_le_bytes(*a), u128::from_le_bytes(*b))
+            }
+            _ => return None,
+        })
+    }
+    const BIT_5: u128 = u128::from_le_bytes([0x20; 16]);
+    match (words(token), words(lower)) {
+        (Some((a, b)), Some((x, y))) => (a | BIT_5, b | BIT_5) == (x | BIT_5, y | BIT_5),
+        _ => token.eq_ignore_ascii_case(lower),
     }
 }
 
@@ -195,6 +234,15 @@ mod tests {
             assert_eq!(Known::from_name(longer.as_bytes()), None);
         }
         assert_eq!(Known::from_name(b""), None);
-        assert_eq!(Known::from_name(b"hosu"), None);
+        for other in [
+            &b"hosu"[..],
+            b"tf",
+            b"content\rlength",
+            b"content\x0dtype",
+            b"x-forwarded\x0dfor",
+            b"Content_Length",
+        ] {
+            assert_eq!(Known::from_name(other), None, "{}", other.escape_ascii());
+        }
     }
 }

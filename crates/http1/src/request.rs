@@ -34,8 +34,7 @@ impl RequestParser {
         Self { limits, ..Self::default() }
     }
 
-    /// Whether the head being read has its request line already: a client that is past it and falls silent is slow,
-    /// one that is not may just be idle.
+    /// Whether part of a head was seen: a client that then falls silent is slow, one before it is merely idle.
     #[must_use]
     pub fn in_head(&self) -> bool {
         !self.lines.is_fresh()
@@ -75,13 +74,16 @@ impl RequestParser {
                 (true, Stage::Fields) => break,
                 (false, Stage::Fields) => lines::field(input, line, &mut head.fields, self.limits)?,
                 (false, _) => {
-                    request_line(input, line, head)?;
+                    request_line(input, line, head)
+                        .map_err(|error| lines::line_error(line.of(input), error))?;
                     self.stage = Stage::Fields;
                 }
             }
         }
         let consumed = self.lines.consumed();
-        head.fields.text.extend_from_slice(input.get(..consumed).unwrap_or_default());
+        let text = input.get(..consumed).unwrap_or_default();
+        lines::check_text(text, self.lines.count())?;
+        head.fields.text.extend_from_slice(text);
         validate::http1(head)?;
         Ok(Some(consumed))
     }
@@ -91,27 +93,30 @@ impl RequestParser {
 /// is how two parsers come to disagree).
 fn request_line(input: &[u8], line: Span, head: &mut RequestHead) -> Result<(), HeadError> {
     let bytes = line.of(input);
-    if !syntax::is_field_content(bytes) {
-        return Err(match lines::control_character(bytes) {
-            HeadError::FieldValue => HeadError::RequestLine,
-            error => error,
-        });
-    }
-    let method_len = memchr::memchr(b' ', bytes).ok_or(HeadError::RequestLine)?;
-    let version_at = memchr::memrchr(b' ', bytes).ok_or(HeadError::RequestLine)? + 1;
-    let method = bytes.get(..method_len).unwrap_or_default();
-    if !syntax::is_token(method) {
+    let method_len = syntax::token_len(bytes);
+    let (method, rest) = bytes.split_at_checked(method_len).unwrap_or_default();
+    let [b' ', rest @ ..] = rest else {
+        return Err(if rest.is_empty() { HeadError::RequestLine } else { HeadError::Method });
+    };
+    if method.is_empty() {
         return Err(HeadError::Method);
     }
-    if version_at < method_len + 3 {
+    let (target_len, version) = match rest.strip_suffix(b" HTTP/1.1") {
+        Some(target) => (target.len(), Version::Http11),
+        None => {
+            let space = memchr::memrchr(b' ', rest).ok_or(HeadError::RequestLine)?;
+            (space, version(rest.get(space + 1..).unwrap_or_default())?)
+        }
+    };
+    if target_len == 0 {
         return Err(HeadError::RequestLine);
     }
-    head.version = version(bytes.get(version_at..).unwrap_or_default())?;
-    head.method = Method::from_bytes(method);
     let start = line.start as usize;
+    let target_at = start + method_len + 1;
+    head.version = version;
+    head.method = Method::from_bytes(method);
     head.method_name = Span::new(start, start + method_len);
-    let target = Span::new(start + method_len + 1, start + version_at - 1);
-    head.target = Target::parse(head.method, input, target)?;
+    head.target = Target::parse(head.method, input, Span::new(target_at, target_at + target_len))?;
     Ok(())
 }
 

@@ -77,7 +77,9 @@ impl ResponseParser {
             }
         }
         let consumed = self.lines.consumed();
-        head.fields.text.extend_from_slice(input.get(..consumed).unwrap_or_default());
+        let text = input.get(..consumed).unwrap_or_default();
+        lines::check_text(text, self.lines.count())?;
+        head.fields.text.extend_from_slice(text);
         finish(exchange, head)?;
         Ok(Some(consumed))
     }
@@ -105,10 +107,7 @@ fn switch_was_offered(offered: Option<&[u8]>, switched: Option<&[u8]>) -> bool {
 fn status_line(input: &[u8], line: Span, head: &mut ResponseHead) -> Result<(), HeadError> {
     let bytes = line.of(input);
     if !syntax::is_field_content(bytes) {
-        return Err(match lines::control_character(bytes) {
-            HeadError::FieldValue => HeadError::StatusLine,
-            error => error,
-        });
+        return Err(lines::line_error(bytes, HeadError::StatusLine));
     }
     let (protocol, rest) = bytes.split_at_checked(8).ok_or(HeadError::StatusLine)?;
     head.version = version(protocol)?;

@@ -85,7 +85,10 @@ impl TrailerParser {
                     self.finish();
                     return Ok((taken, true));
                 }
-                Some(line) => lines::field(&self.text, line, &mut self.fields, limits)?,
+                Some(line) => {
+                    lines::field(&self.text, line, &mut self.fields, limits)?;
+                    lines::check_text(line.of(&self.text), 0)?;
+                }
             }
         }
     }

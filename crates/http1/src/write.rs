@@ -5,7 +5,7 @@
 
 use crate::fields::{Fields, Span};
 use crate::framing::Framing;
-use crate::head::{RequestHead, ResponseHead};
+use crate::head::{RequestHead, ResponseHead, Version};
 use crate::known::{Known, KnownSet};
 use crate::status::reason_phrase;
 use crate::target::TargetForm;
@@ -22,6 +22,18 @@ pub enum ConnectionField {
     Close,
     /// `upgrade`, with the head's [`upgrade`](RequestHead::upgrade).
     Upgrade,
+}
+
+impl ConnectionField {
+    /// What tells a client of `version` whether the connection persists (RFC 9112 §9.3).
+    #[must_use]
+    pub fn persistence(version: Version, keep_alive: bool) -> Self {
+        match (keep_alive, version) {
+            (false, _) => Self::Close,
+            (true, Version::Http10) => Self::KeepAlive,
+            (true, _) => Self::Absent,
+        }
+    }
 }
 
 /// Written by the writer alone.

@@ -1,5 +1,5 @@
 //! Request heads: one case a clause of RFC 9110 and RFC 9112, and the corpus of request smuggling.
-#![allow(missing_docs, reason = "a test is documented by its name and cases")]
+#![allow(clippy::expect_used, reason = "helpers of tests may fail the test")]
 
 use portcullis_http1::{
     Framing, HeadError, HeadLimits, Method, RequestHead, RequestParser, Scheme, TargetForm, Version,
