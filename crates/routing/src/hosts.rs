@@ -114,6 +114,12 @@ impl<V: Clone> HostMap<V> {
             }
         }
     }
+
+    /// All values, in no particular order.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        let named = self.exact.iter().chain(self.suffixes.iter());
+        named.map(|named| &named.value).chain(&self.any)
+    }
 }
 
 fn label_count(name: &Hostname) -> usize {
@@ -164,5 +170,6 @@ mod tests {
             map.remove(&HostPattern::parse(pattern));
         }
         assert_eq!(found(&map, "a.b.com"), ["a.b.com", "*.com"]);
+        assert_eq!(map.values().count(), 2);
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! Pure: no I/O, no clock, no async. A table is immutable and shared; [`PortTable::update`] makes its successor
 //! at a cost that grows with what changed, and equal to [`PortTable::build`] (checked by
-//! `tests/incremental.rs`). A lookup allocates nothing, clones nothing, and answers what an obviously right
-//! oracle answers (checked by `tests/oracle.rs`).
+//! `tests/it/incremental.rs`). A lookup allocates nothing, clones nothing, and answers what an obviously right
+//! oracle answers (checked by `tests/it/lookup_agrees.rs`).
 //!
 //! Read in this order: [`Authority`] and [`canonical_path`] (what a request asks for), [`PortTable`] (which
-//! listener takes it), [`ListenerTable`] (which rule), [`Traced`] (and why not the others).
+//! listener takes it), [`ListenerTable`] (which rule), [`Traced`] (and why not the others), [`shadowed`] (which rules no request can
+//! reach).
 #![forbid(unsafe_code)]
 
 mod authority;
@@ -23,6 +24,7 @@ mod predicates;
 mod prefilter;
 mod query;
 mod request;
+mod shadow;
 mod sharded;
 mod trace;
 
@@ -34,4 +36,5 @@ pub use port::{Misdirected, PortTable, Scheme};
 pub use precedence::Criterion;
 pub use predicates::Mismatch;
 pub use request::{HeaderSource, Request};
+pub use shadow::{Shadowed, shadowed};
 pub use trace::{Traced, Tried, Verdict};

@@ -106,6 +106,11 @@ impl<T> ListenerTable<T> {
         })
     }
 
+    /// The tables of all hostnames, in no particular order.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &Arc<PathTable<T>>> {
+        self.hosts.values()
+    }
+
     /// The tables of the hostnames that take a host, the most specific first.
     pub(crate) fn hosts_matching<'t, 'h>(
         &'t self,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+use hashbrown::HashSet;
 use portcullis_model::{HostPattern, PathMatch};
 
 use crate::candidate::Candidate;
@@ -49,23 +51,18 @@ impl<T> ListenerTable<T> {
     pub fn lookup_traced<'t, H: HeaderSource + ?Sized>(&'t self, request: &Request<'_, H>) -> Traced<'t, T> {
         let matched = self.lookup(request);
         let mut tried: Vec<Tried<'t, T>> = Vec::new();
+        let mut listed: HashSet<_, RandomState> = HashSet::default();
         for paths in self.hosts_matching(request.host) {
             let mut candidates: Vec<_> = paths.candidates().collect();
             candidates.sort_by(|one, two| one.rank().cmp(&two.rank()));
-            let listed = tried.len();
             for candidate in candidates {
-                let repeated = tried.iter().take(listed).any(|other| is_same(other, candidate));
-                if !repeated {
+                if listed.insert((Arc::as_ptr(&candidate.entry), candidate.match_index)) {
                     tried.push(judge(paths, candidate, request, matched.as_ref()));
                 }
             }
         }
         Traced { matched, tried }
     }
-}
-
-fn is_same<T>(tried: &Tried<'_, T>, candidate: &Candidate<T>) -> bool {
-    Arc::ptr_eq(tried.entry, &candidate.entry) && tried.match_index == candidate.match_index as usize
 }
 
 fn judge<'t, T, H: HeaderSource + ?Sized>(

@@ -1,0 +1,100 @@
+//! Rule sets and requests over small alphabets, so that they collide.
+
+use std::sync::Arc;
+
+use portcullis_model::{Age, Match, Route};
+use portcullis_routing::canonical_path;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::build::{With, aged_route, exact, prefix, regex};
+use crate::oracle::Asked;
+
+/// `PROPTEST_CASES` or this many.
+pub(crate) fn cases(default: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(asked.unwrap_or(default)) }
+}
+
+const PATTERNS: [&str; 10] = [
+    "/.*",
+    "/a.*",
+    "/a/[ab]+",
+    "/(a|b)/.*",
+    ".*b",
+    "/[^/]+/aa",
+    "/a/b",
+    "/a/b|/aa",
+    "/.*/b/.*",
+    "(?i)/A(/.*)?",
+];
+
+fn arb_path() -> impl Strategy<Value = String> {
+    let element = select(&["a", "b", "aa", "%61", "a%2fb", "."][..]);
+    (vec(element, 0..4), any::<bool>())
+        .prop_map(|(elements, slash)| format!("/{}{}", elements.join("/"), if slash { "/" } else { "" }))
+        .prop_map(|path| path.replace("//", "/"))
+}
+
+fn arb_match() -> impl Strategy<Value = Match> {
+    let path = prop_oneof![
+        2 => arb_path().prop_map(|path| exact(&path)),
+        3 => arb_path().prop_map(|path| prefix(&path)),
+        1 => select(&PATTERNS[..]).prop_map(regex),
+    ];
+    let value = || select(&["1", "2", "~[12]", "1,2", "~1,.*"][..]);
+    let parts = (option::weighted(0.2, select(&["GET", "POST"][..])), option::weighted(0.2, value()));
+    (
+        path,
+        parts,
+        option::weighted(0.15, value()),
+        option::weighted(0.2, value()),
+        option::weighted(0.1, value()),
+    )
+        .prop_map(|(mut matched, (method, x), y, q, r)| {
+            if let Some(method) = method {
+                matched = matched.method(method);
+            }
+            for (name, value) in [("X-One", x), ("x-two", y)] {
+                matched = value.map_or(matched.clone(), |value| matched.header(name, value));
+            }
+            for (name, value) in [("q", q), ("r", r)] {
+                matched = value.map_or(matched.clone(), |value| matched.query(name, value));
+            }
+            matched
+        })
+}
+
+/// A route; `number` keeps names apart.
+pub(crate) fn arb_route(number: usize) -> impl Strategy<Value = Arc<Route>> {
+    let host = select(&["", "*.b", "*.a.b", "a.b", "x.a.b", "*.x.a.b", "1.2.3.4", "b"][..]);
+    let age = prop_oneof![Just(Age::UNKNOWN), (1..3_i64).prop_map(Age::created_at)];
+    let name = select(&["m/b", "m/a", "n/b", "n/a"][..]);
+    (name, age, vec(host, 0..3), vec(vec(arb_match(), 1..3), 1..4)).prop_map(
+        move |(name, age, hosts, rules)| Arc::new(aged_route(&format!("{name}{number}"), age, &hosts, rules)),
+    )
+}
+
+pub(crate) fn arb_routes(most: usize) -> impl Strategy<Value = Vec<Arc<Route>>> {
+    (0..=most).prop_flat_map(|count| (0..count).map(arb_route).collect::<Vec<_>>())
+}
+
+pub(crate) fn arb_request() -> impl Strategy<Value = Asked> {
+    let host = select(&["a.b", "x.a.b", "y.x.a.b", "c.b", "b", "other", "", "1.2.3.4", "[::1]"][..]);
+    let pair = || (select(&["q", "r", "%71"][..]), select(&["1", "2", "%31", "1,2"][..]));
+    let query = vec(pair().prop_map(|(name, value)| format!("{name}={value}")), 0..4);
+    let field = (select(&["x-one", "x-two"][..]), select(&["1", "2"][..]));
+    let path =
+        (arb_path(), any::<bool>()).prop_map(|(path, double)| if double { format!("/{path}") } else { path });
+    (host, path, query, select(&["GET", "POST", "PUT"][..]), vec(field, 0..4)).prop_map(
+        |(host, path, query, method, fields)| Asked {
+            host: host.to_owned(),
+            path: canonical_path(&path).unwrap().into_owned(),
+            query: query.join("&"),
+            method: method.to_owned(),
+            headers: fields.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        },
+    )
+}

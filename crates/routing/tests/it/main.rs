@@ -1,0 +1,18 @@
+//! The tables against the specification: table cases by clause, and properties against an oracle.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "clippy's allowance for tests does not reach the functions that tests share"
+)]
+
+mod build;
+mod generate;
+mod hostnames;
+mod incremental;
+mod lookup_agrees;
+mod oracle;
+mod ports;
+mod precedence;
+mod predicates;
+mod shadow;
+mod trace;

@@ -1,0 +1,118 @@
+//! What a match asks of path, method, headers and query.
+
+use crate::build::{With, ask, ask_with, exact, listener, prefix, regex, route};
+
+fn takes(matched: portcullis_model::Match, line: &str, fields: &[(&str, &str)]) -> bool {
+    ask_with(&listener(vec![route("r", &[], vec![vec![matched]])]), line, fields).is_some()
+}
+
+/// HTTPPathMatch: PathPrefix matches element by element; a trailing slash is ignored.
+#[test]
+fn prefixes_match_by_elements() {
+    for (wanted, path, expected) in [
+        ("/foo", "/foo", true),
+        ("/foo", "/foo/", true),
+        ("/foo", "/foo/bar", true),
+        ("/foo/", "/foo", true),
+        ("/foo", "/foobar", false),
+        ("/foo", "/fo", false),
+        ("/foo", "/Foo", false),
+        ("/foo", "//foo", false),
+        ("/foo/bar", "/foo//bar", false),
+        ("/", "/", true),
+        ("/", "//x", true),
+        ("/a%2fb", "/a%2Fb/c", true),
+        ("/%61", "/a", true),
+        ("/a", "/%61/x", true),
+        ("/a", "/a%2Fb", false),
+    ] {
+        assert_eq!(takes(prefix(wanted), &format!("GET h{path}"), &[]), expected, "{wanted} takes {path}");
+    }
+}
+
+#[test]
+fn exact_paths_keep_their_trailing_slash() {
+    for (wanted, path, expected) in [
+        ("/two", "/two", true),
+        ("/two", "/two/", false),
+        ("/two/", "/two/", true),
+        ("/two/", "/two", false),
+        ("/two", "/one/../two", true),
+        ("/", "/", true),
+    ] {
+        assert_eq!(takes(exact(wanted), &format!("GET h{path}"), &[]), expected, "{wanted} takes {path}");
+    }
+}
+
+/// Regular expressions match the whole path (our decision where the API is silent).
+#[test]
+fn patterns_match_the_whole_path() {
+    assert!(takes(regex("/admin"), "GET h/admin", &[]));
+    assert!(!takes(regex("/admin"), "GET h/foo/admin", &[]));
+    assert!(!takes(regex("/admin"), "GET h/admin/bar", &[]));
+    assert!(takes(regex("/admin"), "GET h/x/../%61dmin", &[]));
+}
+
+/// `OPTIONS *` is below the root alone.
+#[test]
+fn an_asterisk_is_taken_by_the_root() {
+    let with_asterisk = |matched| {
+        let listener = listener(vec![route("r", &[], vec![vec![matched]])]);
+        let table = crate::build::table(&listener);
+        let headers: &[(portcullis_model::HeaderName, portcullis_model::HeaderValue)] = &[];
+        table.lookup(&portcullis_routing::Request::new("h", "*", "", "OPTIONS", headers)).is_some()
+    };
+    assert!(with_asterisk(prefix("/")));
+    assert!(!with_asterisk(exact("/")));
+    assert!(!with_asterisk(prefix("/a")));
+}
+
+#[test]
+fn methods_are_compared_exactly() {
+    assert!(takes(prefix("/").method("GET"), "GET h/", &[]));
+    assert!(!takes(prefix("/").method("GET"), "get h/", &[]));
+    assert!(!takes(prefix("/").method("GET"), "HEAD h/", &[]));
+}
+
+#[test]
+fn all_headers_and_parameters_must_fit() {
+    let wanted = || prefix("/").header("X", "1").header("y", "~[0-9]+").query("q", "1").query("r", "~a|b");
+    assert!(takes(wanted(), "GET h/?q=1&r=b", &[("x", "1"), ("Y", "22")]));
+    assert!(!takes(wanted(), "GET h/?q=1&r=b", &[("x", "1")]));
+    assert!(!takes(wanted(), "GET h/?q=1&r=b", &[("x", "1"), ("y", "22z")]));
+    assert!(!takes(wanted(), "GET h/?q=1&r=c", &[("x", "1"), ("y", "22")]));
+    assert!(!takes(wanted(), "GET h/?r=b", &[("x", "1"), ("y", "22")]));
+}
+
+/// RFC 9110 §5.3: several fields of a name are one, joined by commas.
+#[test]
+fn repeated_fields_are_one_value() {
+    assert!(takes(prefix("/").header("x", "1,2"), "GET h/", &[("x", "1"), ("z", "9"), ("X", "2")]));
+    assert!(!takes(prefix("/").header("x", "1"), "GET h/", &[("x", "1"), ("x", "2")]));
+    assert!(takes(prefix("/").header("x", "~1,.*"), "GET h/", &[("x", "1"), ("x", "2")]));
+}
+
+#[test]
+fn the_first_of_repeated_parameters_counts() {
+    assert!(takes(prefix("/").query("q", "1"), "GET h/?q=1&q=2", &[]));
+    assert!(!takes(prefix("/").query("q", "2"), "GET h/?q=1&q=2", &[]));
+}
+
+/// When the longest prefix's other predicates fail, shorter ones are tried, and so are patterns and exact paths
+/// before them.
+#[test]
+fn failed_predicates_fall_back_to_less_specific_paths() {
+    let rules = vec![
+        vec![exact("/a/b").method("PUT")],
+        vec![regex("/a/.*").header("x", "1")],
+        vec![prefix("/a/b").method("POST")],
+        vec![prefix("/a").query("q", "1")],
+        vec![prefix("/")],
+    ];
+    let listener = listener(vec![route("r", &[], rules)]);
+    assert_eq!(ask(&listener, "PUT h/a/b").as_deref(), Some("r 0.0"));
+    assert_eq!(ask_with(&listener, "POST h/a/b", &[("x", "1")]).as_deref(), Some("r 1.0"));
+    assert_eq!(ask(&listener, "POST h/a/b").as_deref(), Some("r 2.0"));
+    assert_eq!(ask(&listener, "GET h/a/b?q=1").as_deref(), Some("r 3.0"));
+    assert_eq!(ask(&listener, "GET h/a/b").as_deref(), Some("r 4.0"));
+}
