@@ -117,10 +117,12 @@ pub(crate) fn check_text(lines: &[u8], count: usize) -> Result<(), HeadError> {
         return Ok(());
     }
     let mut each = lines.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    match each.find(|line| !syntax::is_field_content(line)) {
-        Some(line) => Err(control_character(line)),
-        None => Ok(()),
-    }
+    each.try_for_each(check_line)
+}
+
+/// Checks a line without its CRLF for control characters.
+pub(crate) fn check_line(line: &[u8]) -> Result<(), HeadError> {
+    if syntax::is_field_content(line) { Ok(()) } else { Err(control_character(line)) }
 }
 
 /// Which control character of `bytes` is at fault.

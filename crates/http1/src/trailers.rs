@@ -87,7 +87,7 @@ impl TrailerParser {
                 }
                 Some(line) => {
                     lines::field(&self.text, line, &mut self.fields, limits)?;
-                    lines::check_text(line.of(&self.text), 0)?;
+                    lines::check_line(line.of(&self.text))?;
                 }
             }
         }

@@ -102,6 +102,8 @@ fn rfc_9112_7_1_2_trailers_are_checked_like_fields() {
         (" X: 1\r\n", HeadError::ObsFold),
         ("X : 1\r\n", HeadError::SpaceBeforeColon),
         ("X: \0\r\n", HeadError::Nul),
+        ("X: a\rb\r\n", HeadError::BareCr),
+        ("X: a\tb\r\r\n", HeadError::BareCr),
         ("GET / HTTP/1.1\r\n", HeadError::FieldLine),
     ] {
         refused(&format!("0\r\n{line}\r\n"), BodyError::Trailer(error));

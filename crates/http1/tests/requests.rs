@@ -62,6 +62,7 @@ fn rfc_9112_2_2_lines_end_with_crlf_only() {
     refused(b"\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", HeadError::BareLf);
     refused(b"GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n", HeadError::BareCr);
     refused(b"GET / HTTP/1.1\r\nHost: a\r\nX: a\r\r\n\r\n", HeadError::BareCr);
+    refused(b"GET / HTTP/1.1\r\nHost: a\r\nX: a\tb\r\r\n\r\n", HeadError::BareCr);
     refused(b"GET / HTTP/1.1\r\nHost: a\r\nX\r: a\r\n\r\n", HeadError::BareCr);
     refused(b"GET /\r HTTP/1.1\r\nHost: a\r\n\r\n", HeadError::BareCr);
     refused(b"GET / HTTP/1.1\r\nHost: a\r\n\r\r\n", HeadError::BareCr);
