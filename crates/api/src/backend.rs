@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::{
     backend_tls_policy::WellKnownCaCertificates,
+    cel::backends,
     hostname::PreciseHostname,
     patterns::{FQDN, IP_ADDRESS},
     references::{LocalObjectRef, SecretObjectRef},
@@ -30,7 +31,7 @@ object! {
         /// Whether endpoints are listed.
         pub backend_type as "type": BackendType [.default(json!("Endpoints"))],
         /// The endpoints.
-        pub endpoints: Vec<BackendEndpoint> [.items(1, 256)],
+        pub endpoints: Vec<BackendEndpoint> [.items(1, 256).rules(&[&backends::FQDN_UNMIXED])],
         /// What endpoints speak beyond HTTP/1.1.
         pub app_protocols as "appProtocols": Vec<AppProtocol>,
         /// Whether it is used only when others of the rule are unhealthy.
@@ -38,6 +39,7 @@ object! {
         /// TLS towards the endpoints.
         pub tls: Option<BackendTls>,
     }
+    rules backends::BACKEND
 }
 
 open_enum! {
@@ -77,6 +79,7 @@ object! {
         /// The zone that the endpoint is in.
         pub zone: Option<Arc<str>>,
     }
+    rules backends::ENDPOINT
 }
 
 text! {
@@ -116,7 +119,7 @@ object! {
     #[derive(Eq)]
     pub struct UnixSocket {
         /// The path of the socket, at most 108 characters.
-        pub path: Arc<str>,
+        pub path: Arc<str> [.rules(&[&backends::SOCKET_PATH])],
     }
 }
 
@@ -152,6 +155,7 @@ object! {
         /// Fingerprints of the handshake to compute.
         pub fingerprints: Vec<TlsFingerprint>,
     }
+    rules backends::BACKEND_TLS
 }
 
 open_enum! {

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
+    cel::{policies, references},
     hostname::{Hostname, PreciseHostname},
     patterns::{URI, WELL_KNOWN_CA},
     references::{LocalObjectRef, PolicyTargetRef},
@@ -26,7 +27,7 @@ object! {
     pub struct BackendTlsPolicySpec {
         /// The backends.
         pub target_refs as "targetRefs": Vec<PolicyTargetRef> [
-            .items(1, 16).required()
+            .items(1, 16).required().rules(references::TARGETS)
         ],
         /// How they are checked.
         pub validation: BackendTlsValidation,
@@ -49,6 +50,7 @@ object! {
         /// The names to expect, instead.
         pub subject_alt_names as "subjectAltNames": Vec<SubjectAltName> [.max_items(5)],
     }
+    rules &[&policies::ONE_CA_SOURCE]
 }
 
 open_enum! {
@@ -75,6 +77,7 @@ object! {
         /// A URI, such as a SPIFFE ID.
         pub uri: Option<Uri>,
     }
+    rules policies::SUBJECT_ALT_NAME
 }
 
 open_enum! {

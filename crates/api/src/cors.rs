@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::{
+    cel::filters,
     header::HeaderName,
     patterns::CORS_ORIGIN,
     schema::{object, open_enum},
@@ -15,17 +16,17 @@ object! {
     pub struct Cors {
         /// The origins.
         pub allow_origins as "allowOrigins": Vec<CorsOrigin> [
-            .max_items(64).set()
+            .max_items(64).set().rules(&[&filters::WILDCARD_ALONE])
         ],
         /// Whether with credentials.
         pub allow_credentials as "allowCredentials": Option<bool>,
         /// By which methods.
         pub allow_methods as "allowMethods": Vec<CorsMethod> [
-            .max_items(9).set()
+            .max_items(9).set().rules(&[&filters::WILDCARD_ALONE])
         ],
         /// With which request headers.
         pub allow_headers as "allowHeaders": Vec<HeaderName> [
-            .max_items(64).set()
+            .max_items(64).set().rules(&[&filters::WILDCARD_ALONE])
         ],
         /// Response headers that scripts may see.
         pub expose_headers as "exposeHeaders": Vec<HeaderName> [.max_items(64).set()],

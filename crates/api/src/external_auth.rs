@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
+    cel::filters,
     patterns::PATH,
     references::BackendObjectRef,
     schema::{object, open_enum},
@@ -24,6 +25,7 @@ object! {
         /// Whether to send the request's body along.
         pub forward_body as "forwardBody": Option<ForwardBody>,
     }
+    rules filters::EXTERNAL_AUTH
 }
 
 open_enum! {

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::json;
 
 use crate::{
+    cel::{gateways, listeners, references},
     label_selector::LabelSelector,
     listener::{FromNamespaces, Listener, ListenerStatus, MAX_LISTENERS},
     names::ObjectName,
@@ -34,10 +35,16 @@ object! {
         pub gateway_class_name as "gatewayClassName": ObjectName,
         /// Its listeners.
         pub listeners: Vec<Listener> [
-            .items(1, MAX_LISTENERS).unique_by("name").required()
+            .items(1, MAX_LISTENERS)
+            .unique_by("name")
+            .required()
+            .rules(listeners::GATEWAY_LISTENERS)
+            .item_rules(&[&listeners::FILTERS_NEED_HTTP])
         ],
         /// Addresses it asks for.
-        pub addresses: Vec<GatewayAddress> [.max_items(16)],
+        pub addresses: Vec<GatewayAddress> [
+            .max_items(16).addresses().rules(gateways::ADDRESSES)
+        ],
         /// What applies to the infrastructure made for it.
         pub infrastructure: Option<Infrastructure>,
         /// From where ListenerSets may attach.
@@ -68,8 +75,9 @@ object! {
         /// The address.
         pub value: Option<Arc<str>> [.max_length(253)],
         /// From where it can be reached.
-        pub routability: Option<Arc<str>> [.max_length(253)],
+        pub routability: Option<Arc<str>> [.max_length(253).rules(&[&gateways::ROUTABILITY])],
     }
+    rules &[&gateways::SPEC_HOSTNAME]
 }
 
 open_enum! {
@@ -95,11 +103,11 @@ object! {
     pub struct Infrastructure {
         /// Labels for what is created.
         pub labels: BTreeMap<Arc<str>, LabelValue> [
-            .max_properties(8)
+            .max_properties(8).rules(gateways::LABEL_KEYS)
         ],
         /// Annotations for what is created.
         pub annotations: BTreeMap<Arc<str>, Arc<str>> [
-            .max_properties(16).max_length(4096)
+            .max_properties(16).max_length(4096).rules(gateways::LABEL_KEYS)
         ],
         /// Parameters of the implementation.
         pub parameters_ref as "parametersRef": Option<LocalObjectRef>,
@@ -154,7 +162,7 @@ object! {
         pub default: PortTls,
         /// On single ports.
         pub per_port as "perPort": Vec<FrontendPortTls> [
-            .max_items(64).unique_by("port")
+            .max_items(64).unique_by("port").rules(&[&gateways::ONE_ENTRY_PER_PORT])
         ],
     }
 }
@@ -185,7 +193,7 @@ object! {
     pub struct ClientValidation {
         /// Whom they must come from.
         pub ca_certificate_refs as "caCertificateRefs": Vec<ObjectRef> [
-            .items(1, 16).required()
+            .items(1, 16).required().rules(&[&references::TRUST_BUNDLES])
         ],
         /// What happens without a valid one.
         pub mode: ClientValidationMode [.default(json!("AllowValidOnly"))],
@@ -207,7 +215,7 @@ object! {
     #[derive(Eq, Default)]
     pub struct GatewayStatus {
         /// Addresses it can be reached at.
-        pub addresses: Vec<GatewayStatusAddress> [.max_items(16)],
+        pub addresses: Vec<GatewayStatusAddress> [.max_items(16).addresses()],
         /// Verdicts.
         pub conditions: Vec<Condition> [
             .max_items(MAX_CONDITIONS)
@@ -230,6 +238,7 @@ object! {
         /// The address.
         pub value: Arc<str> [.lengths(1, 253)],
         /// From where it can be reached.
-        pub routability: Option<Arc<str>> [.max_length(253)],
+        pub routability: Option<Arc<str>> [.max_length(253).rules(&[&gateways::ROUTABILITY])],
     }
+    rules &[&gateways::STATUS_HOSTNAME]
 }

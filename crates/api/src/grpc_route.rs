@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::{
+    cel::{filters, grpc, references, routes},
     gateway::DefaultScope,
     header::HeaderName,
     hostname::Hostname,
@@ -35,7 +36,7 @@ object! {
     pub struct GrpcRouteSpec {
         /// The Gateways, ListenerSets or Services it attaches to.
         pub parent_refs as "parentRefs": Vec<ParentRef> [
-            .max_items(MAX_PARENTS)
+            .max_items(MAX_PARENTS).rules(references::PARENTS)
         ],
         /// Whether it also attaches to default Gateways.
         pub use_default_gateways as "useDefaultGateways": Option<DefaultScope>,
@@ -43,7 +44,7 @@ object! {
         pub hostnames: Vec<Hostname> [.max_items(MAX_HOSTNAMES)],
         /// Its rules.
         pub rules: Vec<GrpcRouteRule> [
-            .max_items(MAX_RULES)
+            .max_items(MAX_RULES).rules(&[&routes::GRPC_MATCHES, &routes::RULE_NAMES])
         ],
     }
 }
@@ -58,7 +59,7 @@ object! {
         pub matches: Vec<GrpcRouteMatch> [.max_items(MAX_MATCHES)],
         /// Filters, in order.
         pub filters: Vec<GrpcFilter> [
-            .max_items(MAX_FILTERS)
+            .max_items(MAX_FILTERS).rules(filters::GRPC_FILTERS)
         ],
         /// Where calls go.
         pub backend_refs as "backendRefs": Vec<GrpcBackendRef> [.max_items(MAX_BACKENDS)],
@@ -89,6 +90,7 @@ object! {
         /// The method; absent: any.
         pub method: Option<Arc<str>> [.max_length(1024)],
     }
+    rules grpc::GRPC_METHOD_MATCH
 }
 
 text! {
@@ -124,6 +126,7 @@ object! {
         /// A filter of the implementation.
         pub extension_ref as "extensionRef": Option<LocalObjectRef>,
     }
+    rules filters::GRPC_FILTER
 }
 
 open_enum! {
@@ -158,9 +161,10 @@ object! {
         pub weight: u32 [.default(json!(1)).range(0, 1_000_000)],
         /// Filters for calls to this backend alone.
         pub filters: Vec<GrpcFilter> [
-            .max_items(MAX_FILTERS)
+            .max_items(MAX_FILTERS).rules(filters::GRPC_FILTERS)
         ],
     }
+    rules references::BACKEND_REF
 }
 
 impl From<&GrpcBackendRef> for BackendRef {

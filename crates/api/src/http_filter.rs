@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::{
+    cel::filters,
     cors::Cors,
     external_auth::ExternalAuth,
     header::{HeaderName, HeaderValue},
@@ -37,6 +38,7 @@ object! {
         /// A filter of the implementation.
         pub extension_ref as "extensionRef": Option<LocalObjectRef>,
     }
+    rules filters::HTTP_FILTER
 }
 
 open_enum! {
@@ -96,6 +98,7 @@ object! {
         /// Which fraction of requests.
         pub fraction: Option<Fraction>,
     }
+    rules &[&filters::PERCENT_OR_FRACTION]
 }
 
 object! {
@@ -107,6 +110,7 @@ object! {
         /// The denominator, at least 1; by default 100.
         pub denominator: u32 [.default(json!(100)).min(1)],
     }
+    rules &[&filters::FRACTION_AT_MOST_ONE]
 }
 
 object! {
@@ -148,6 +152,7 @@ object! {
         /// What takes the place of the matched prefix.
         pub replace_prefix_match as "replacePrefixMatch": Option<Arc<str>> [.max_length(1024)],
     }
+    rules filters::PATH_MODIFIER
 }
 
 open_enum! {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::{
+    cel::{filters, paths, references, routes},
     duration::Duration,
     gateway::DefaultScope,
     header::{HeaderName, HeaderValue},
@@ -35,7 +36,7 @@ object! {
     pub struct HttpRouteSpec {
         /// The Gateways, ListenerSets or Services it attaches to.
         pub parent_refs as "parentRefs": Vec<ParentRef> [
-            .max_items(MAX_PARENTS)
+            .max_items(MAX_PARENTS).rules(references::PARENTS)
         ],
         /// Whether it also attaches to default Gateways.
         pub use_default_gateways as "useDefaultGateways": Option<DefaultScope>,
@@ -44,6 +45,7 @@ object! {
         /// Its rules; by default one that matches every request.
         pub rules: Vec<HttpRouteRule> [
             .items(1, MAX_RULES)
+            .rules(&[&routes::RULE_NAMES, &routes::HTTP_MATCHES])
             .default(json!([{"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}]))
         ],
     }
@@ -62,7 +64,7 @@ object! {
         ],
         /// Filters, in order.
         pub filters: Vec<HttpFilter> [
-            .max_items(MAX_FILTERS)
+            .max_items(MAX_FILTERS).rules(filters::HTTP_FILTERS)
         ],
         /// Where requests go.
         pub backend_refs as "backendRefs": Vec<HttpBackendRef> [.max_items(MAX_BACKENDS)],
@@ -73,6 +75,7 @@ object! {
         /// Whether requests of one session go to one endpoint.
         pub session_persistence as "sessionPersistence": Option<SessionPersistence>,
     }
+    rules filters::HTTP_RULE
 }
 
 object! {
@@ -100,6 +103,7 @@ object! {
         /// What it is compared with.
         pub value: Arc<str> [.default(json!("/")).max_length(1024)],
     }
+    rules paths::PATH_MATCH
 }
 
 open_enum! {
@@ -197,9 +201,10 @@ object! {
         pub weight: u32 [.default(json!(1)).range(0, 1_000_000)],
         /// Filters for requests to this backend alone.
         pub filters: Vec<HttpFilter> [
-            .max_items(MAX_FILTERS)
+            .max_items(MAX_FILTERS).rules(filters::HTTP_FILTERS)
         ],
     }
+    rules references::BACKEND_REF
 }
 
 impl From<&HttpBackendRef> for BackendRef {
@@ -224,6 +229,7 @@ object! {
         /// One attempt at one backend.
         pub backend_request as "backendRequest": Option<Duration>,
     }
+    rules &[&routes::ATTEMPT_WITHIN_REQUEST]
 }
 
 object! {

@@ -1,6 +1,7 @@
 //! [`TcpRoute`] and [`UdpRoute`], and the rule that they share with TLSRoutes.
 
 use crate::{
+    cel::references,
     gateway::DefaultScope,
     names::SectionName,
     references::{BackendRef, ParentRef},
@@ -32,7 +33,7 @@ object! {
     pub struct L4RouteSpec {
         /// The Gateways, ListenerSets or Services it attaches to.
         pub parent_refs as "parentRefs": Vec<ParentRef> [
-            .max_items(MAX_PARENTS)
+            .max_items(MAX_PARENTS).rules(references::PARENTS)
         ],
         /// Whether it also attaches to default Gateways.
         pub use_default_gateways as "useDefaultGateways": Option<DefaultScope>,

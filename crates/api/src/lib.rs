@@ -6,9 +6,11 @@
 //!
 //! Read in this order: [`kind`] and [`names`] (what there is and how it is named), [`gateway`],
 //! [`listener`] and [`http_route`] (the types that matter most), [`object`] (one of any kind),
-//! [`diagnostic`] (how findings are said).
+//! [`diagnostic`] (how findings are said), [`admission`] (from JSON to an object, with every
+//! finding an API server with the upstream CRDs would have).
 #![forbid(unsafe_code)]
 
+pub mod admission;
 pub mod backend;
 pub mod backend_tls_policy;
 mod cel;
@@ -40,17 +42,19 @@ pub mod route;
 mod schema;
 pub mod secret;
 pub mod session_persistence;
+mod spelling;
 pub mod status;
 mod text;
 pub mod tls_route;
 
+pub use admission::{Admitted, admit, admit_stored};
 pub use diagnostic::{Diagnostic, Position, Rule, Severity};
 pub use field_path::FieldPath;
 pub use kind::Kind;
 pub use names::ObjectKey;
 pub use object::Object;
 pub use resource::Resource;
-pub use schema::{ReadError, properties};
+pub use schema::{Constraint, ReadError, constraints};
 pub use text::InvalidText;
 
 pub use k8s_openapi;

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::json;
 
 use crate::{
+    cel::{filters, listeners},
     external_auth::ExternalAuth,
     hostname::Hostname,
     label_selector::LabelSelector,
@@ -72,6 +73,7 @@ object! {
         /// Options of the implementation.
         pub options: BTreeMap<Arc<str>, Arc<str>> [.max_properties(16).max_length(4096)],
     }
+    rules &[&listeners::TERMINATION_HAS_CERTIFICATES]
 }
 
 open_enum! {
@@ -151,6 +153,7 @@ object! {
         /// A filter of the implementation.
         pub extension_ref as "extensionRef": Option<LocalObjectRef>,
     }
+    rules filters::LISTENER_FILTER
 }
 
 open_enum! {

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::{
+    cel::listeners,
     listener::{Listener, ListenerStatus, MAX_LISTENERS},
     references::ParentGatewayRef,
     resource::resource,
@@ -27,7 +28,10 @@ object! {
         pub parent_ref as "parentRef": ParentGatewayRef,
         /// Its listeners.
         pub listeners: Vec<Listener> [
-            .items(1, MAX_LISTENERS).unique_by("name").required()
+            .items(1, MAX_LISTENERS)
+            .unique_by("name")
+            .required()
+            .rules(listeners::SET_LISTENERS)
         ],
     }
 }

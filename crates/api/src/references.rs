@@ -1,6 +1,7 @@
 //! References from one object to others.
 
 use crate::{
+    cel::references,
     names::{Group, KindName, Namespace, ObjectName, SectionName},
     port::PortNumber,
     schema::object,
@@ -56,6 +57,7 @@ object! {
         /// The port of the backend: for a Service that of the Service, not of its pods.
         pub port: Option<PortNumber>,
     }
+    rules references::BACKEND_REF
 }
 
 object! {
@@ -75,6 +77,7 @@ object! {
         /// Its share, relative to the sum of weights in its rule; 0 to 1,000,000, by default 1.
         pub weight: u32 [.default(json!(1)).range(0, 1_000_000)],
     }
+    rules references::BACKEND_REF
 }
 
 object! {

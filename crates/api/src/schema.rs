@@ -11,11 +11,11 @@ mod walk;
 use serde_json::Value;
 
 pub use described::ReadError;
-pub(crate) use described::{Described, integer, read_field, serde_by_value, write_field};
+pub(crate) use described::{Described, integer, read_field, serde_by_value, type_of, write_field};
 pub(crate) use object::object;
 pub(crate) use open_enum::open_enum;
-pub use walk::properties;
 pub(crate) use walk::schema;
+pub use walk::{Constraint, constraints};
 
 use crate::{cel::CelRule, text::TextLimits};
 
@@ -25,6 +25,8 @@ pub(crate) struct Schema {
     pub(crate) shape: Shape,
     /// Rules over this value, run after defaulting (`x-kubernetes-validations`).
     pub(crate) rules: Vec<&'static CelRule>,
+    /// Whether an object of `type: IPAddress` must have an IP address as its `value` (`oneOf`).
+    pub(crate) address: bool,
 }
 
 /// The type of a value and its limits.
@@ -95,7 +97,7 @@ pub(crate) struct Field {
 
 impl Schema {
     pub(crate) fn of(shape: Shape) -> Self {
-        Self { shape, rules: Vec::new() }
+        Self { shape, rules: Vec::new(), address: false }
     }
 
     pub(crate) fn text(limits: TextLimits) -> Self {
@@ -107,7 +109,7 @@ impl Schema {
     }
 
     pub(crate) fn object(fields: Vec<Field>, rules: &[&'static CelRule]) -> Self {
-        Self { shape: Shape::Object(fields), rules: rules.to_vec() }
+        Self { shape: Shape::Object(fields), rules: rules.to_vec(), address: false }
     }
 
     /// The schema of a field, by the path of field names; lists are stepped into.
@@ -152,6 +154,16 @@ impl Field {
     pub(crate) fn rules(mut self, rules: &[&'static CelRule]) -> Self {
         self.schema.rules.extend_from_slice(rules);
         self
+    }
+
+    /// Rules over each item of a list.
+    pub(crate) fn item_rules(self, rules: &[&'static CelRule]) -> Self {
+        self.list(|list| list.items.rules.extend_from_slice(rules))
+    }
+
+    /// The list's items are addresses whose value must fit their type.
+    pub(crate) fn addresses(self) -> Self {
+        self.list(|list| list.items.address = true)
     }
 
     fn list(mut self, change: impl FnOnce(&mut List)) -> Self {

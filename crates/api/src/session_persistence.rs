@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::{
+    cel::sessions,
     duration::Duration,
     header::HeaderName,
     schema::{object, open_enum},
@@ -23,6 +24,7 @@ object! {
         /// The header.
         pub header: Option<SessionHeader>,
     }
+    rules sessions::SESSION_PERSISTENCE
 }
 
 open_enum! {

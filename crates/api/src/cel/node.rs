@@ -9,7 +9,7 @@ use crate::schema::integer;
 pub(crate) struct Node<'a>(&'a Value);
 
 impl<'a> Node<'a> {
-    pub(crate) fn new(value: &'a Value) -> Self {
+    pub(crate) const fn new(value: &'a Value) -> Self {
         Self(value)
     }
 
@@ -28,7 +28,7 @@ impl<'a> Node<'a> {
         self.0.as_str().unwrap_or_default()
     }
 
-    /// A field as text; absent is empty, as CEL's rules mean it wherever they ask.
+    /// A field as text; absent is empty.
     pub(crate) fn text_of(self, name: &str) -> &'a str {
         self.get(name).map(Self::text).unwrap_or_default()
     }
@@ -40,29 +40,31 @@ impl<'a> Node<'a> {
 
     /// A field as boolean; absent is false.
     pub(crate) fn is_set(self, name: &str) -> bool {
-        self.get(name).and_then(|node| node.0.as_bool()).unwrap_or(false)
+        self.get(name).is_some_and(|node| node.0.as_bool() == Some(true))
     }
 
-    /// The value's items, if it is a list.
+    /// The items of a list; none of anything else.
     pub(crate) fn items(self) -> impl Iterator<Item = Self> + Clone {
         self.0.as_array().into_iter().flatten().map(Self)
     }
 
-    /// A field's items.
+    /// The items of a field that is a list.
     pub(crate) fn items_of(self, name: &str) -> impl Iterator<Item = Self> + Clone {
-        self.get(name).into_iter().flat_map(Self::items)
+        let list = self.0.get(name).and_then(Value::as_array);
+        list.into_iter().flatten().map(Self)
     }
 
-    /// A map's keys.
+    /// The keys of a map.
     pub(crate) fn keys(self) -> impl Iterator<Item = &'a str> + Clone {
-        self.0.as_object().into_iter().flat_map(|map| map.keys()).map(String::as_str)
+        let map = self.0.as_object();
+        map.into_iter().flat_map(|map| map.keys()).map(String::as_str)
     }
 
-    /// CEL's `size`, of a list or map.
-    pub(crate) fn size(self) -> usize {
-        match self.0 {
-            Value::Array(items) => items.len(),
-            Value::Object(fields) => fields.len(),
+    /// CEL's `size` of a field, be it a list or a map; absent is 0.
+    pub(crate) fn size_of(self, name: &str) -> usize {
+        match self.0.get(name) {
+            Some(Value::Array(items)) => items.len(),
+            Some(Value::Object(fields)) => fields.len(),
             _ => 0,
         }
     }

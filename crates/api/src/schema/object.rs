@@ -4,8 +4,8 @@
 ///
 /// A field's JSON name is its own, unless `as "otherName"` gives another. Whether it is required
 /// follows from its type: `Option`, lists and maps may be absent. Limits beyond those of the type
-/// stand in brackets, as calls on [`Field`](super::Field); rules over the whole object follow in
-/// `rules [..]`.
+/// stand in brackets, as calls on [`Field`](super::Field); rules over the whole object follow
+/// `rules`.
 macro_rules! object {
     (
         $(#[$meta:meta])*
@@ -15,7 +15,7 @@ macro_rules! object {
                 pub $field:ident $(as $json:literal)? : $type:ty $([ $($limits:tt)* ])?
             ),* $(,)?
         }
-        $(rules [ $($rule:expr),* $(,)? ])?
+        $(rules $rules:expr)?
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ macro_rules! object {
                         )
                         $($($limits)*)?,
                     )*],
-                    &[$($($rule),*)?],
+                    $crate::schema::object!(@rules $($rules)?),
                 )
             }
 
@@ -61,6 +61,8 @@ macro_rules! object {
 
         $crate::schema::serde_by_value!($name);
     };
+    (@rules) => { &[] };
+    (@rules $rules:expr) => { $rules };
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $json:literal) => { $json };
 }
