@@ -134,21 +134,17 @@ impl Fields {
     /// line is added at the end.
     pub fn set(&mut self, name: &[u8], value: &[u8]) {
         let wanted = Wanted::new(name);
-        let entry = self.append_line(name, value, wanted.known);
-        let mut placed = false;
-        let text = &self.text;
-        self.entries.retain_mut(|e| {
-            if !wanted.is(e, text) {
-                return true;
-            }
-            if !placed {
-                *e = entry;
-            }
-            !std::mem::replace(&mut placed, true)
-        });
-        if !placed {
-            self.entries.push(entry);
-        }
+        let line = self.append_line(name, value, wanted.known);
+        self.place(line, |e, text| wanted.is(e, text));
+    }
+
+    /// As [`Fields::set`] for Host, with a part of the text as value.
+    pub(crate) fn set_host(&mut self, authority: Span) {
+        let name = self.begin_line(b"Host");
+        let start = self.text.len();
+        self.append_again(authority);
+        let line = self.end_line(name, start, Some(Known::Host));
+        self.place(line, |e, _| e.known == Some(Known::Host));
     }
 
     /// Removes every line of this name; says whether there was one.
@@ -179,11 +175,21 @@ impl Fields {
     /// Joins the lines of Cookie into one with `; ` between, as HTTP/1 needs where HTTP/2 and 3 allow one line a
     /// cookie (RFC 9113 §8.2.3).
     pub fn join_cookies(&mut self) {
+        let is_cookie = |e: &Entry| e.known == Some(Known::Cookie);
         if self.known_values(Known::Cookie).nth(1).is_none() {
             return;
         }
-        let joined = self.known_values(Known::Cookie).collect::<Vec<_>>().join(&b"; "[..]);
-        self.set(Known::Cookie.name().as_bytes(), &joined);
+        let name = self.begin_line(Known::Cookie.name().as_bytes());
+        let start = self.text.len();
+        for at in 0..self.entries.len() {
+            let Some(cookie) = self.entries.get(at).copied().filter(is_cookie) else { continue };
+            if self.text.len() > start {
+                self.text.extend_from_slice(b"; ");
+            }
+            self.append_again(cookie.value);
+        }
+        let line = self.end_line(name, start, Some(Known::Cookie));
+        self.place(line, |e, _| is_cookie(e));
     }
 
     /// Whether any line of `known`, read as a comma-separated list, holds `token` in any case.
@@ -199,16 +205,54 @@ impl Fields {
         Span::new(start, self.text.len())
     }
 
+    /// Appends a part of the text once more.
+    fn append_again(&mut self, part: Span) {
+        let range = part.start as usize..part.end as usize;
+        if self.text.get(range.clone()).is_some() {
+            self.text.extend_from_within(range);
+        }
+    }
+
     fn append_line(&mut self, name: &[u8], value: &[u8], known: Option<Known>) -> Entry {
         self.text.reserve(name.len() + value.len() + 4);
+        let name = self.begin_line(name);
+        let start = self.text.len();
+        self.text.extend_from_slice(value);
+        self.end_line(name, start, known)
+    }
+
+    fn begin_line(&mut self, name: &[u8]) -> Span {
         let name = self.append(name);
         self.text.extend_from_slice(b": ");
-        let value = self.append(value);
+        name
+    }
+
+    /// Ends a line whose value begins at `start`.
+    fn end_line(&mut self, name: Span, start: usize, known: Option<Known>) -> Entry {
+        let value = Span::new(start, self.text.len());
         self.text.extend_from_slice(b"\r\n");
         if let Some(known) = known {
             self.known.insert(known);
         }
         Entry { name, value, line_end: value.end.saturating_add(2), known }
+    }
+
+    /// Puts `line` where the first line that it `replaces` is, and removes the others; or at the end.
+    fn place(&mut self, line: Entry, replaces: impl Fn(&Entry, &[u8]) -> bool) {
+        let mut placed = false;
+        let text = &self.text;
+        self.entries.retain_mut(|e| {
+            if !replaces(e, text) {
+                return true;
+            }
+            if !placed {
+                *e = line;
+            }
+            !std::mem::replace(&mut placed, true)
+        });
+        if !placed {
+            self.entries.push(line);
+        }
     }
 }
 

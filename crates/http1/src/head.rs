@@ -191,7 +191,7 @@ impl RequestHead {
         self.host_len = u32::try_from(parsed.host.len()).unwrap_or(u32::MAX);
         self.port = parsed.port;
         self.target.authority = self.fields.append(authority);
-        self.fields.set(b"Host", authority);
+        self.fields.set_host(self.target.authority);
         Ok(())
     }
 

@@ -133,3 +133,33 @@ pub(crate) fn version(bytes: &[u8]) -> Result<Version, HeadError> {
         _ => Err(HeadError::Version),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ConnectionField, write_request};
+
+    /// The promise that a connection in its stride allocates nothing.
+    #[test]
+    fn memory_is_kept_from_request_to_request() {
+        let input = b"GET http://b/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: 1\r\n\r\n";
+        let (mut parser, mut head, mut out) = (RequestParser::default(), RequestHead::new(), Vec::new());
+        let mut once = || {
+            parser.parse(input, &mut head).unwrap().unwrap();
+            head.strip_hop_by_hop();
+            head.fields.set(b"x", b"2");
+            out.clear();
+            write_request(&mut out, &head, head.framing(), ConnectionField::Close, b"y: 3\r\n");
+            let fields = &head.fields;
+            (
+                fields.text.as_ptr(),
+                fields.text.capacity(),
+                fields.entries.as_ptr(),
+                out.as_ptr(),
+                out.capacity(),
+            )
+        };
+        let first = once();
+        assert_eq!(once(), first);
+    }
+}

@@ -61,8 +61,7 @@ fn settle_authority(head: &mut RequestHead, host: Option<Span>) -> Result<(), He
     head.host_len = u32::try_from(parts.host.len()).unwrap_or(u32::MAX);
     head.port = parts.port;
     if host.is_none_or(|host| host.of(text) != stated.of(text)) {
-        let authority = stated.of(text).to_vec();
-        head.fields.set(b"Host", &authority);
+        head.fields.set_host(stated);
     }
     Ok(())
 }
