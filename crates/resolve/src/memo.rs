@@ -149,3 +149,86 @@ impl Memo {
         self.graph.borrow_mut().finish(node, value, reads);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use portcullis_api::{Kind, ObjectKey, admit};
+    use portcullis_store::{Bucket, Change, ChangeSet, Store};
+
+    use super::*;
+    use crate::engine::Engine;
+
+    static SUMMED: AtomicUsize = AtomicUsize::new(0);
+
+    /// The generation of a Namespace's object.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Generation(ObjectKey);
+
+    impl Query for Generation {
+        type Value = i64;
+
+        fn compute(&self, view: &View<'_>) -> i64 {
+            view.object(&self.0).map_or(0, |object| object.metadata().generation.unwrap_or(1))
+        }
+    }
+
+    /// The sum of all generations.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Sum;
+
+    impl Query for Sum {
+        type Value = i64;
+
+        fn compute(&self, view: &View<'_>) -> i64 {
+            SUMMED.fetch_add(1, Ordering::Relaxed);
+            view.all(Kind::Namespace).into_iter().map(|key| *view.get(&Generation(key))).sum()
+        }
+    }
+
+    fn put(name: &str, generation: i64, label: &str) -> Change {
+        let object = serde_json::json!({
+            "apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": name, "generation": generation, "labels": {"x": label}},
+        });
+        Change::Put(admit(object).object.expect("admitted"))
+    }
+
+    fn sum(memo: &Memo, store: &Store, engine: &Engine, changes: ChangeSet) -> i64 {
+        memo.invalidate(
+            changes
+                .objects
+                .into_iter()
+                .map(Input::Object)
+                .chain(changes.buckets.into_iter().map(Input::Bucket)),
+        );
+        let sum = *memo.get(&View::new(store, engine, memo), &Sum);
+        memo.collect();
+        sum
+    }
+
+    /// A query runs again if and only if something that it read has changed, and what nobody reads is dropped.
+    #[test]
+    fn only_what_changed_runs_again() {
+        let (memo, engine, mut store) = (Memo::default(), Engine::native_from_files(), Store::new());
+        memo.pin(&Sum);
+        let changes = store.apply([put("a", 1, ""), put("b", 2, "")]);
+        assert_eq!(sum(&memo, &store, &engine, changes), 3);
+        let runs = |memo: &Memo| memo.counts().0;
+        let before = (SUMMED.load(Ordering::Relaxed), runs(&memo));
+
+        let changes = store.apply([put("b", 2, "another")]);
+        assert_eq!(sum(&memo, &store, &engine, changes), 3);
+        assert_eq!(SUMMED.load(Ordering::Relaxed), before.0, "an equal answer stops the wave");
+        assert_eq!(runs(&memo), before.1 + 1, "the changed object alone was read again");
+
+        let changes = store.apply([put("b", 5, "")]);
+        assert_eq!(sum(&memo, &store, &engine, changes), 6);
+        let (_, nodes) = memo.counts();
+        let changes = store.apply([Change::Remove(ObjectKey::new(Kind::Namespace, "", "b"))]);
+        assert!(changes.buckets.contains(&Bucket::all(Kind::Namespace)));
+        assert_eq!(sum(&memo, &store, &engine, changes), 1);
+        assert_eq!(memo.counts().1, nodes - 2, "the query of the object and the note of its read are gone");
+    }
+}
