@@ -16,15 +16,17 @@ mod tests;
 pub(crate) use compose::parse;
 pub(crate) use scalar::Scalar;
 
+use portcullis_api::FieldPath;
+use portcullis_api::field_path::Step;
 use std::fmt;
 
 /// A place in a file: both numbers count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub(crate) struct Place {
     /// The line.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The column.
-    pub column: u32,
+    pub(crate) column: u32,
 }
 
 impl fmt::Display for Place {
@@ -94,6 +96,15 @@ impl Node {
             Content::Mapping(entries) => entries.iter().find(|e| &*e.key == key).map(|e| &e.value),
             Content::Scalar(_) | Content::Sequence(_) => None,
         }
+    }
+
+    /// The node that a field path leads to.
+    pub(crate) fn at(&self, path: &FieldPath) -> Option<&Node> {
+        path.steps().iter().try_fold(self, |node, step| match (step, &node.content) {
+            (Step::Field(name) | Step::Key(name), _) => node.get(name),
+            (Step::Index(index), Content::Sequence(items)) => items.get(*index),
+            (Step::Index(_), _) => None,
+        })
     }
 
     /// The text of a string scalar.

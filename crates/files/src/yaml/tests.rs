@@ -138,7 +138,10 @@ fn keys_become_text() {
 #[test]
 fn a_key_set_twice_names_both_places() {
     assert_reads(&[
-        ("a: 1\nb:\n  c: 1\n  c: 2\na: 2", "4:3: the key \"c\" is already set at 3:3; 5:1: the key \"a\" is already set at 1:1"),
+        (
+            "a: 1\nb:\n  c: 1\n  c: 2\na: 2",
+            "4:3: the key \"c\" is already set at 3:3; 5:1: the key \"a\" is already set at 1:1",
+        ),
         ("1: a\n'1': b", "2:1: the key \"1\" is already set at 1:1"),
         ("{\"a\": 1, \"a\": 1}", "1:10: the key \"a\" is already set at 1:2"),
     ]);
