@@ -1,7 +1,7 @@
 //! Resolution: from a store of objects and reports to what is served and what is said about it.
 //!
 //! Pure: no I/O, no clock, no async. The same store always gives the same [`Resolved`], and
-//! [`Resolver::update`] gives what [`resolve`] would give afresh (checked by `tests/incremental.rs`).
+//! [`Resolver::update`] gives what [`resolve`] would give afresh (checked by `tests/resolution/incremental.rs`).
 //!
 //! Read in this order: [`resolver`] (what is asked), [`gateway_classes`] and [`gateways`] (what is ours),
 //! [`listeners`] and [`listener_sets`] (which listeners live), [`attachment`] (which routes they take),
