@@ -52,26 +52,31 @@ pub(crate) fn read(file: &Arc<PathBuf>, bytes: &[u8]) -> Result<Contents, Vec<Di
 }
 
 fn text<'a>(file: &Arc<PathBuf>, bytes: &'a [u8]) -> Result<&'a str, Box<Diagnostic>> {
-    let at_start = Place { line: 1, column: 1 };
+    let start = Place { line: 1, column: 1 };
+    let refuse = |rule, place, message: String| {
+        Err(Box::new(Diagnostic::new(rule, FieldPath::ROOT, message).at(at(file, place))))
+    };
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        let message = format!("larger than {} MiB", MAX_FILE_BYTES >> 20);
-        return Err(Box::new(Diagnostic::new(&TOO_LARGE, FieldPath::ROOT, message).at(at(file, at_start))));
+        return refuse(&TOO_LARGE, start, format!("larger than {} MiB", MAX_FILE_BYTES >> 20));
     }
-    std::str::from_utf8(bytes).map_err(|error| {
-        let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let message = "a byte here is not UTF-8";
-        Box::new(Diagnostic::new(&NOT_UTF8, FieldPath::ROOT, message).at(at(file, end_of(valid))))
-    })
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
+            return refuse(&NOT_UTF8, start.after(&valid), "a byte here is not UTF-8".into());
+        }
+    };
+    match text.split_once(is_forbidden) {
+        Some((before, _)) => {
+            refuse(&NOT_YAML, start.after(before), "a control character, which YAML does not allow".into())
+        }
+        None => Ok(text),
+    }
 }
 
-/// The place after some UTF-8 text.
-fn end_of(text: &[u8]) -> Place {
-    let line_start = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-    let last_line = text.get(line_start..).unwrap_or_default();
-    let lines = text.iter().filter(|byte| **byte == b'\n').count();
-    let columns = String::from_utf8_lossy(last_line).chars().count();
-    let number = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
-    Place { line: number(lines), column: number(columns) }
+/// Characters that YAML allows only as escapes (YAML 1.1 §5.1).
+fn is_forbidden(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}')
 }
 
 impl Contents {

@@ -1,11 +1,12 @@
 //! YAML as kubectl reads it, with the place of every node.
 //!
-//! [`parse`] turns text into [`Document`]s of [`Node`]s: events come from `saphyr-parser`, plain scalars get
+//! [`parse`] turns text into [`Document`]s of [`Node`]s: events come from `granit-parser`, plain scalars get
 //! YAML 1.1 meaning ([`scalar`]), anchors and merge keys are expanded within bounds ([`compose`]). JSON is
-//! read by the same path, of which it is a subset.
+//! read by the same path, of which it is a subset but for values that follow each other ([`json_values`]).
 
 mod compose;
 mod json;
+mod json_values;
 mod mapping;
 mod number;
 mod scalar;
@@ -13,7 +14,6 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use compose::parse;
 pub(crate) use scalar::Scalar;
 
 use portcullis_api::FieldPath;
@@ -67,6 +67,14 @@ pub(crate) struct Entry {
     pub(crate) key: Box<str>,
     pub(crate) place: Place,
     pub(crate) value: Node,
+}
+
+/// The documents of a text, in order.
+pub(crate) fn parse(text: &str) -> Vec<Document> {
+    match json_values::split(text) {
+        Some(values) => values.into_iter().flat_map(json_values::Value::documents).collect(),
+        None => compose::parse(text),
+    }
 }
 
 impl Content {

@@ -222,10 +222,10 @@ fn everything_that_is_wrong_is_said_at_once() {
     std::fs::write(folder.path("f.yaml"), b"a: b\nc: \xff\n").expect("the file can be written");
     let loaded = loaded(&folder);
     let said = said(&folder, &loaded.diagnostics);
-    assert!(said[0].starts_with("a.yaml:2:1 PC0104 not YAML: "), "{said:?}");
     assert_eq!(
-        said[1..],
+        said,
         [
+            "a.yaml:1:4 PC0104 not YAML: unclosed bracket '['",
             "b.yaml:2:1 PC0104 the key \"kind\" is already set at 1:1",
             "b.yaml:4:1 PC0105 a document that is not a mapping",
             "c.yaml:1:1 PC0200 kind is missing",
