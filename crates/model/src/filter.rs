@@ -51,7 +51,7 @@ impl fmt::Debug for HeaderValue {
 }
 
 /// A filter of a rule or of a backend.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Filter {
     /// Changes request headers.
     RequestHeaders(HeaderModifier),

@@ -1,2 +1,39 @@
-//! Portcullis: the `proxy` crate.
+//! The native data plane: it serves a [`portcullis_model::Model`] over HTTP and HTTPS.
+//!
+//! A thread per core, each with its own runtime, sockets and upstream connections; nothing on a request's path takes
+//! a lock or writes what another thread reads. A configuration is compiled once, off that path, and swapped in
+//! place: no open connection notices.
+//!
+//! Read in this order: [`Proxy`] and [`ProxyHandle`] (starting, configuring, draining), `control` and `worker` (the
+//! threads), `tables` (a model compiled), `listen` and `connection` (from a socket to a request), `exchange` (a
+//! request and its answer), `upstream` (backends), `tls`, `telemetry`; and [`Limits`], which bound all of it.
 #![forbid(unsafe_code)]
+
+mod buffers;
+mod connection;
+mod control;
+mod error;
+mod exchange;
+mod filters;
+mod limits;
+mod listen;
+mod options;
+mod proxy;
+mod reason;
+mod scratch;
+mod shared;
+mod stream;
+mod tables;
+mod telemetry;
+mod timer;
+mod tls;
+mod upstream;
+mod view;
+mod worker;
+
+pub use filters::{CompiledRedirect, rewritten};
+pub use limits::{Bytes, LimitError, LimitInfo, LimitValue, Limits};
+pub use listen::bind::BindFailure;
+pub use options::{AccessLogFormat, AccessLogOptions, Drain, ProxyOptions, default_workers};
+pub use proxy::{Proxy, ProxyHandle, Report, StartError};
+pub use reason::Reason;

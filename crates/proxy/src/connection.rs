@@ -1,0 +1,138 @@
+//! A client's connection: what it speaks, told from its first bytes.
+
+mod http1;
+mod http2;
+mod linger;
+mod tunnel;
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use portcullis_model::Alpn;
+use portcullis_routing::Scheme;
+use tokio::net::TcpStream;
+
+use crate::buffers::InBuf;
+use crate::exchange::Client;
+use crate::listen::OpenPort;
+use crate::listen::proxy_protocol::{self, Header};
+use crate::reason::Reason;
+use crate::stream::{Prefixed, Stream};
+use crate::tables::ServedPort;
+use crate::timer::{Timer, within};
+use crate::tls;
+use crate::view::View;
+use crate::worker::Worker;
+
+/// The first byte of a TLS record with a handshake (RFC 8446 §5.1); no method begins with it.
+const TLS_HANDSHAKE: u8 = 0x16;
+/// What an HTTP/2 client says first (RFC 9113 §3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// A connection that speaks HTTP.
+pub(crate) struct Connection {
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) client: Client,
+    pub(crate) view: View,
+    pub(crate) timer: Timer,
+}
+
+/// Serves a connection to its end.
+pub(crate) async fn serve(worker: &Rc<Worker>, stream: TcpStream, peer: SocketAddr, port: &Arc<OpenPort>) {
+    let timer = worker.timer();
+    timer.set(worker.shared.options.limits.head_timeout);
+    let connection = Connection {
+        client: Client::new(peer, worker.shared.options.trusts(peer.ip())),
+        view: View::new(port.address),
+        timer,
+        worker: Rc::clone(worker),
+    };
+    if let Err(reason) = connection.start(stream, port.proxy_protocol).await {
+        worker.metrics.refused(reason);
+    }
+}
+
+impl Connection {
+    async fn start(mut self, mut stream: TcpStream, proxy_protocol: bool) -> Result<(), Reason> {
+        let mut input = InBuf::new(&self.worker.buffers);
+        if proxy_protocol {
+            self.proxy_header(&mut stream, &mut input).await?;
+        }
+        let Some(served) = self.view.current(&self.worker.shared).cloned() else {
+            return Err(Reason::NoListener);
+        };
+        if self.speaks_tls(&served, &mut stream, &mut input).await? {
+            return self.start_tls(&served, stream, input).await;
+        }
+        drop(served); // a connection holds the newest configuration only while it looks at it
+        http1::serve(self, Stream::Clear(stream), input, true).await;
+        Ok(())
+    }
+
+    async fn start_tls(
+        mut self,
+        served: &ServedPort,
+        stream: TcpStream,
+        mut input: InBuf,
+    ) -> Result<(), Reason> {
+        let stream = Prefixed::new(input.take(), stream);
+        let established = within(&self.timer, tls::accept(served, stream)).await;
+        let established = established.unwrap_or(Err(Reason::ClientTimeout))?;
+        self.worker.metrics.tls_handshakes.add(1);
+        self.timer.set(self.worker.shared.options.limits.head_timeout);
+        self.client.scheme = Scheme::Https;
+        self.client.tls_listener = Some(established.listener);
+        let stream = Stream::Tls(established.stream);
+        match established.alpn {
+            Some(Alpn::H2) => http2::serve(self, stream, Vec::new()).await,
+            Some(Alpn::Http11) => http1::serve(self, stream, input, false).await,
+            None => http1::serve(self, stream, input, true).await,
+        }
+        Ok(())
+    }
+
+    /// Reads the PROXY header, whose client takes the place of the load balancer.
+    async fn proxy_header(&mut self, stream: &mut TcpStream, input: &mut InBuf) -> Result<(), Reason> {
+        loop {
+            match proxy_protocol::parse(input.filled()) {
+                Header::Complete { len, client } => {
+                    input.consume(len);
+                    if let Some(client) = client {
+                        let trusted = self.worker.shared.options.trusts(client.ip());
+                        self.client = Client::new(client, trusted);
+                    }
+                    return Ok(());
+                }
+                Header::Invalid => return Err(Reason::ProxyHeader),
+                Header::Partial => self.fill(stream, input).await?,
+            }
+        }
+    }
+
+    /// Whether the client speaks TLS: by the port's listeners, or by its first byte where they are mixed.
+    async fn speaks_tls(
+        &self,
+        served: &ServedPort,
+        stream: &mut TcpStream,
+        input: &mut InBuf,
+    ) -> Result<bool, Reason> {
+        if !served.clear || served.tls.is_empty() {
+            return Ok(!served.clear);
+        }
+        while input.is_empty() {
+            self.fill(stream, input).await?;
+        }
+        Ok(input.filled().first() == Some(&TLS_HANDSHAKE))
+    }
+
+    async fn fill(&self, stream: &mut TcpStream, input: &mut InBuf) -> Result<(), Reason> {
+        let filled = poll_fn(|cx| input.poll_fill(cx, stream, crate::buffers::READ));
+        match within(&self.timer, filled).await {
+            Some(Ok(read)) if read > 0 => Ok(()),
+            Some(_) => Err(Reason::ClientClosed),
+            None => Err(Reason::ClientTimeout),
+        }
+    }
+}

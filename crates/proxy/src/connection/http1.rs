@@ -1,0 +1,127 @@
+//! HTTP/1 from clients: one request after the other, driven in the connection's one task.
+
+mod downstream;
+mod head;
+
+use std::time::Duration;
+
+use portcullis_http1::{Framing, RequestParser};
+
+use self::downstream::Http1;
+use self::head::Next;
+use super::{Connection, http2, linger, tunnel};
+use crate::buffers::InBuf;
+use crate::error::{ProxyError, Stage};
+use crate::exchange::{Downstream, Ended, Surroundings, run};
+use crate::reason::Reason;
+use crate::scratch::Scratch;
+use crate::stream::Stream;
+use crate::telemetry::Record;
+
+/// What stands for no idle timeout: the connection still has to be woken when the proxy drains.
+pub(super) const LONG: Duration = Duration::from_secs(100 * 24 * 3600);
+
+/// Serves a connection to its end. With `or_http2` it may turn out to be one of HTTP/2.
+pub(super) async fn serve(mut connection: Connection, stream: Stream, input: InBuf, or_http2: bool) {
+    let mut http1 = Http1::new(&connection, stream, input);
+    let mut first = true;
+    loop {
+        let mut scratch = connection.worker.scratches.take();
+        match head::next(&connection, &mut http1, &mut scratch, first, or_http2 && first).await {
+            Next::Request => {}
+            Next::Http2(prefix) => return http2::serve(connection, http1.into_stream(), prefix).await,
+            Next::Refused(error) => {
+                refuse(&connection, &mut http1, &mut scratch, error).await;
+                return linger::close(http1.into_stream(), &connection.timer).await;
+            }
+            Next::End => {
+                connection.worker.scratches.give_back(scratch);
+                return;
+            }
+        }
+        first = false;
+        let mut record = Record::new(connection.client.address, scratch.request.version());
+        http1.start(&scratch.request);
+        let ended = exchange(&mut connection, &mut http1, &mut scratch, &mut record).await;
+        finish(&connection, &record);
+        match ended {
+            Ok(Ended::Answered) if http1.persists() => connection.worker.scratches.give_back(scratch),
+            Ok(Ended::Answered) => return linger::close(http1.into_stream(), &connection.timer).await,
+            Ok(Ended::Switched(endpoint, more)) => {
+                connection.worker.scratches.give_back(scratch);
+                return switch(connection, http1, endpoint, more).await;
+            }
+            Err(_) if http1.persists() => {}
+            Err(_) if http1.ended() => return linger::close(http1.into_stream(), &connection.timer).await,
+            Err(_) => return http1.cut(),
+        }
+    }
+}
+
+async fn exchange(
+    connection: &mut Connection,
+    http1: &mut Http1,
+    scratch: &mut Scratch,
+    record: &mut Record,
+) -> Result<Ended, ProxyError> {
+    let Connection { worker, client, view, timer } = connection;
+    let served = view.current(&worker.shared);
+    if served.is_none() {
+        http1.close(); // the port is gone: nothing more will be served here
+    }
+    let around = Surroundings { worker, timer, client, served };
+    run(&around, scratch, http1, record).await
+}
+
+fn finish(connection: &Connection, record: &Record) {
+    record.count(&connection.worker.metrics);
+    if let Some(log) = &connection.worker.shared.access_log {
+        log.write(record);
+    }
+}
+
+/// Answers what is no request, after which the connection cannot be in step.
+async fn refuse(connection: &Connection, http1: &mut Http1, scratch: &mut Scratch, refused: head::Refused) {
+    let mut record = Record::new(connection.client.address, scratch.request.version());
+    (record.status, record.reason) = (refused.status, refused.reason);
+    scratch.request.clear();
+    http1.start(&scratch.request);
+    http1.close();
+    scratch.response.start(portcullis_http1::Version::Http11, refused.status);
+    scratch.response.fields.push(b"date", crate::telemetry::http_date().as_bytes());
+    let begun = http1.begin(&scratch.response, Framing::Length(0), false);
+    if begun.and_then(|()| http1.end(None)).is_ok() {
+        connection.timer.set(connection.worker.shared.options.limits.body_timeout);
+        let flush = std::future::poll_fn(|cx| http1.poll_flush(cx));
+        let _ = crate::timer::within(&connection.timer, flush).await;
+    }
+    finish(connection, &record);
+}
+
+async fn switch(
+    connection: Connection,
+    http1: Http1,
+    endpoint: crate::upstream::UpstreamStream,
+    more: InBuf,
+) {
+    let worker = &connection.worker;
+    connection.timer.clear();
+    worker.metrics.tunnels.add(1);
+    let (stream, input) = http1.into_parts();
+    let (received, sent) = tunnel::run(stream, input, endpoint, more).await;
+    worker.metrics.bytes_received.add(received);
+    worker.metrics.bytes_sent.add(sent);
+}
+
+/// A parser of requests by the worker's limits.
+fn parser(connection: &Connection) -> RequestParser {
+    let limits = &connection.worker.shared.options.limits;
+    RequestParser::new(portcullis_http1::HeadLimits {
+        block: limits.head_bytes.0,
+        fields: limits.head_fields,
+    })
+}
+
+fn gone(stage: Stage) -> ProxyError {
+    ProxyError::downstream(stage, Reason::ClientClosed)
+}

@@ -1,0 +1,186 @@
+//! HTTP/2 from clients, by the `h2` crate: a task for the connection, and one for each stream.
+
+mod downstream;
+mod request;
+mod resets;
+
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use h2::server::{Builder, SendResponse};
+use h2::{Reason as Http2Reason, RecvStream};
+use http::Request;
+use portcullis_http1::Version;
+
+use self::downstream::Http2;
+use self::resets::Resets;
+use super::Connection;
+use crate::exchange::{Client, Surroundings, run};
+use crate::limits::Limits;
+use crate::reason::Reason;
+use crate::stream::{Prefixed, Stream};
+use crate::telemetry::Record;
+use crate::timer::{Timer, within};
+use crate::view::View;
+use crate::worker::Worker;
+
+/// Memory of a connection for answers that wait for the client, a stream, in bytes.
+const SEND_BUFFER: usize = 64 * 1024;
+
+/// What the streams of a connection share.
+struct Shared {
+    worker: Rc<Worker>,
+    client: Client,
+    view: RefCell<View>,
+    streams: Cell<usize>,
+    resets: RefCell<Resets>,
+}
+
+/// Where a connection stands.
+struct Running {
+    h2: h2::server::Connection<Prefixed<Stream>, Bytes>,
+    shared: Rc<Shared>,
+    timer: Timer,
+    /// The client has been told to open no more streams.
+    leaving: bool,
+    idle: bool,
+}
+
+/// Serves a connection to its end. `prefix` is what was read of it.
+pub(super) async fn serve(connection: Connection, stream: Stream, prefix: Vec<u8>) {
+    let Connection { worker, client, view, timer } = connection;
+    let handshake = builder(&worker.shared.options.limits).handshake(Prefixed::new(prefix, stream));
+    let h2 = match within(&timer, handshake).await {
+        Some(Ok(h2)) => h2,
+        Some(Err(_)) => return worker.metrics.refused(Reason::Http2Protocol),
+        None => return worker.metrics.refused(Reason::ClientTimeout),
+    };
+    let resets = RefCell::new(Resets::new(worker.shared.options.limits.h2_resets));
+    let shared = Shared { worker, client, view: RefCell::new(view), streams: Cell::new(0), resets };
+    let mut running = Running { h2, shared: Rc::new(shared), timer, leaving: false, idle: false };
+    poll_fn(|cx| running.poll(cx)).await;
+}
+
+fn builder(limits: &Limits) -> Builder {
+    let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX >> 1);
+    let mut builder = Builder::new();
+    builder
+        .max_concurrent_streams(size(limits.h2_streams))
+        // Twice the limit for heads: what lies between is answered with 431 and the connection lives.
+        .max_header_list_size(size(limits.head_bytes.0.saturating_mul(2)))
+        .initial_window_size(size(limits.h2_window_bytes.0))
+        .initial_connection_window_size(size(limits.h2_connection_window_bytes.0))
+        .max_local_error_reset_streams(Some(limits.h2_resets))
+        .max_concurrent_reset_streams(limits.h2_resets)
+        .max_send_buffer_size(SEND_BUFFER);
+    builder
+}
+
+impl Running {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let worker = &self.shared.worker;
+        if worker.draining() {
+            self.leave();
+        }
+        loop {
+            match self.h2.poll_accept(cx) {
+                Poll::Ready(Some(Ok((request, respond)))) => self.start(request, respond),
+                Poll::Ready(Some(Err(error))) => {
+                    if !error.is_io() {
+                        self.shared.worker.metrics.refused(Reason::Http2Protocol);
+                    }
+                    return Poll::Ready(());
+                }
+                Poll::Ready(None) => return Poll::Ready(()),
+                Poll::Pending => break,
+            }
+            if self.shared.resets.borrow().exceeded() {
+                self.shared.worker.metrics.refused(Reason::StreamResets);
+                self.h2.abrupt_shutdown(Http2Reason::ENHANCE_YOUR_CALM);
+            }
+        }
+        self.poll_idle(cx)
+    }
+
+    /// Has the client open no more streams; those that are open go on.
+    fn leave(&mut self) {
+        if !std::mem::replace(&mut self.leaving, true) {
+            self.h2.graceful_shutdown();
+        }
+    }
+
+    fn start(&mut self, request: Request<RecvStream>, respond: SendResponse<Bytes>) {
+        self.shared.streams.set(self.shared.streams.get() + 1);
+        let open = OpenStream(Rc::clone(&self.shared));
+        tokio::task::spawn_local(async move { stream(&open.0, request, respond).await });
+    }
+
+    /// A connection without streams is told to go, and then dropped.
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let limits = &self.shared.worker.shared.options.limits;
+        let idle = self.shared.streams.get() == 0;
+        if !idle {
+            // The timer stays set, so that draining finds the connection in the wheel.
+            self.timer.set(super::http1::LONG);
+        } else if !self.idle || self.leaving {
+            let timeout = if self.leaving { limits.drain_idle_timeout } else { limits.idle_timeout };
+            if !(self.idle && self.leaving) {
+                self.timer.set(if timeout.is_zero() { super::http1::LONG } else { timeout });
+            }
+        }
+        self.idle = idle;
+        if self.timer.poll_expired(cx).is_pending() {
+            return Poll::Pending;
+        }
+        if self.leaving {
+            return Poll::Ready(());
+        }
+        self.leave();
+        self.idle = false;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// A stream, counted while it is open.
+struct OpenStream(Rc<Shared>);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.streams.set(self.0.streams.get().saturating_sub(1));
+    }
+}
+
+/// Serves one stream.
+async fn stream(shared: &Shared, request: Request<RecvStream>, respond: SendResponse<Bytes>) {
+    let worker = &shared.worker;
+    let timer = worker.timer();
+    let mut scratch = worker.scratches.take();
+    let mut record = Record::new(shared.client.address, Version::Http2);
+    let (parts, body) = request.into_parts();
+    let read = request::read(&mut scratch.request, &parts, &body, &worker.shared.options.limits);
+    let mut http2 = Http2::new(respond, body, scratch.request.method());
+    if let Err(error) = read {
+        (record.status, record.reason) = (error.status(), request::reason(error));
+        http2.refuse(error.status());
+    } else {
+        let served = shared.view.borrow_mut().current(&worker.shared).cloned();
+        let around = Surroundings { worker, timer: &timer, client: &shared.client, served: served.as_ref() };
+        match run(&around, &mut scratch, &mut http2, &mut record).await {
+            Ok(_) => worker.scratches.give_back(scratch),
+            Err(error) => {
+                if error.is_the_clients() && !http2.ended() {
+                    shared.resets.borrow_mut().count();
+                }
+                http2.cut();
+            }
+        }
+    }
+    record.count(&worker.metrics);
+    if let Some(log) = &worker.shared.access_log {
+        log.write(&record);
+    }
+}

@@ -1,0 +1,196 @@
+//! The client's side of an exchange over an HTTP/2 stream.
+
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Reason as Http2Reason, RecvStream, SendStream};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use portcullis_http1::{Fields, Framing, Method, ResponseHead, is_forbidden_trailer};
+
+use crate::buffers::READ;
+use crate::error::{ProxyError, Stage};
+use crate::exchange::{Downstream, Outgoing, has_body};
+use crate::reason::Reason;
+
+/// A stream and where its exchange stands.
+pub(super) struct Http2 {
+    respond: SendResponse<Bytes>,
+    body: RecvStream,
+    /// The body of the answer, once it has begun; none if it has no body.
+    answer: Option<SendStream<Bytes>>,
+    begun: bool,
+    ended: bool,
+    /// The last bytes, kept back so that the end may travel with them.
+    last: Option<Bytes>,
+    method: Method,
+    moved: u64,
+}
+
+fn gone(stage: Stage) -> ProxyError {
+    ProxyError::downstream(stage, Reason::ClientClosed)
+}
+
+impl Http2 {
+    pub(super) fn new(respond: SendResponse<Bytes>, body: RecvStream, method: Method) -> Http2 {
+        Http2 { respond, body, answer: None, begun: false, ended: false, last: None, method, moved: 0 }
+    }
+
+    /// Answers what is no request.
+    pub(super) fn refuse(&mut self, status: u16) {
+        let mut response = Response::new(());
+        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+        // A client that has gone needs no answer.
+        let _ = self.respond.send_response(response, true);
+    }
+
+    /// Whether an answer was sent whole.
+    pub(super) fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Ends the stream so that the client knows its answer to be cut off.
+    pub(super) fn cut(&mut self) {
+        if self.ended {
+            return;
+        }
+        match &mut self.answer {
+            Some(answer) => answer.send_reset(Http2Reason::INTERNAL_ERROR),
+            None => self.respond.send_reset(Http2Reason::INTERNAL_ERROR),
+        }
+    }
+
+    fn send(&mut self, data: Bytes, end: bool) -> Result<(), ProxyError> {
+        let Some(answer) = &mut self.answer else { return Ok(()) };
+        self.moved += data.len() as u64;
+        answer.send_data(data, end).map_err(|_| gone(Stage::RelayAnswer))
+    }
+
+    fn send_last(&mut self) -> Result<(), ProxyError> {
+        match self.last.take() {
+            Some(data) => self.send(data, false),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The head as `h2` takes it. Fields that HTTP/2 cannot carry have no place in a valid head.
+fn response(head: &ResponseHead) -> Response<()> {
+    let mut response = Response::new(());
+    *response.status_mut() = StatusCode::from_u16(head.status()).unwrap_or(StatusCode::BAD_GATEWAY);
+    *response.headers_mut() = headers(&head.fields);
+    response
+}
+
+fn headers(fields: &Fields) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(fields.len());
+    for (name, value, _) in fields.iter() {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
+            headers.append(name, value);
+        }
+    }
+    headers
+}
+
+impl Downstream for Http2 {
+    fn poll_body(&mut self, cx: &mut Context<'_>, into: &mut Outgoing) -> Poll<Result<(), ProxyError>> {
+        let failed = |error: h2::Error| match error.is_reset() && !error.is_remote() {
+            true => ProxyError::downstream(Stage::ReceiveBody, Reason::BadRequest),
+            false => gone(Stage::ReceiveBody),
+        };
+        match ready!(self.body.poll_data(cx)) {
+            Some(Ok(data)) => {
+                self.moved += data.len() as u64;
+                into.data(&data)?;
+                // It fails only for more than was received.
+                let _ = self.body.flow_control().release_capacity(data.len());
+            }
+            Some(Err(error)) => return Poll::Ready(Err(failed(error))),
+            None => {
+                let trailers = ready!(self.body.poll_trailers(cx)).map_err(failed)?;
+                let mut fields = Fields::new();
+                for (name, value) in trailers.iter().flatten() {
+                    if !is_forbidden_trailer(name.as_str().as_bytes()) {
+                        fields.push(name.as_str().as_bytes(), value.as_bytes());
+                    }
+                }
+                into.end(&fields);
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<ProxyError> {
+        let reset = match &mut self.answer {
+            Some(answer) => answer.poll_reset(cx),
+            None if self.begun => return Poll::Pending,
+            None => self.respond.poll_reset(cx),
+        };
+        reset.map(|_| gone(Stage::RelayAnswer))
+    }
+
+    fn interim(&mut self, head: &ResponseHead) {
+        // A client that has gone needs no hints.
+        let _ = self.respond.send_informational(response(head));
+    }
+
+    fn begin(&mut self, head: &ResponseHead, body: Framing, _: bool) -> Result<(), ProxyError> {
+        let empty = matches!(body, Framing::None | Framing::Length(0));
+        let ended = empty || !has_body(self.method, head.status());
+        let sent = self.respond.send_response(response(head), ended);
+        let answer = sent.map_err(|_| gone(Stage::RelayAnswer))?;
+        (self.begun, self.ended) = (true, ended);
+        self.answer = (!ended).then_some(answer);
+        Ok(())
+    }
+
+    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, ProxyError>> {
+        let Some(answer) = &mut self.answer else { return Poll::Ready(Ok(READ)) };
+        let held = self.last.as_ref().map_or(0, Bytes::len);
+        answer.reserve_capacity(held + READ);
+        while answer.capacity() <= held {
+            match ready!(answer.poll_capacity(cx)) {
+                Some(Ok(_)) => {}
+                _ => return Poll::Ready(Err(gone(Stage::RelayAnswer))),
+            }
+        }
+        Poll::Ready(Ok(answer.capacity() - held))
+    }
+
+    fn data(&mut self, data: &[u8]) -> Result<(), ProxyError> {
+        self.send_last()?;
+        self.last = self.answer.is_some().then(|| Bytes::copy_from_slice(data));
+        Ok(())
+    }
+
+    fn end(&mut self, trailers: Option<&Fields>) -> Result<(), ProxyError> {
+        if self.ended {
+            return Ok(());
+        }
+        self.ended = true;
+        match trailers {
+            Some(trailers) => {
+                self.send_last()?;
+                let trailers = headers(trailers);
+                let sent = self.answer.as_mut().map(|answer| answer.send_trailers(trailers));
+                sent.unwrap_or(Ok(())).map_err(|_| gone(Stage::RelayAnswer))
+            }
+            None => {
+                let last = self.last.take().unwrap_or_default();
+                self.send(last, true)
+            }
+        }
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ProxyError>> {
+        Poll::Ready(self.send_last())
+    }
+
+    fn begun(&self) -> bool {
+        self.begun
+    }
+
+    fn progress(&self) -> u64 {
+        self.moved
+    }
+}

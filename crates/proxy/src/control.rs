@@ -1,0 +1,178 @@
+//! The configuration's way to the workers: tables, then sockets; and binding again what could not be bound.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hashbrown::HashMap;
+use portcullis_model::{BindAddress, Model};
+use tokio::sync::oneshot;
+
+use crate::listen::OpenPort;
+use crate::listen::bind::{BindFailure, bind_set};
+use crate::proxy::Report;
+use crate::shared::Shared;
+use crate::tables::Builder;
+use crate::telemetry::admin::{self, AdminSocket};
+use crate::worker::{Command, WorkerHandle};
+
+/// How often addresses that could not be bound are tried again: at first, and at last.
+const RETRY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
+
+/// What changes with the configuration.
+pub(crate) struct Control {
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+}
+
+struct State {
+    builder: Builder,
+    workers: Vec<WorkerHandle>,
+    bindings: HashMap<BindAddress, Binding>,
+    reporter: Sender<Report>,
+    draining: bool,
+}
+
+/// How binding an address went last.
+type Binding = Result<Arc<OpenPort>, BindFailure>;
+
+impl Control {
+    pub(crate) fn start(shared: &Arc<Shared>, reporter: Sender<Report>) -> io::Result<Control> {
+        let workers = (0..shared.options.workers).map(|index| WorkerHandle::start(index, shared));
+        let state = State {
+            builder: Builder::new(shared.options.workers, shared.options.port_offset),
+            workers: workers.collect::<io::Result<_>>()?,
+            bindings: HashMap::new(),
+            reporter,
+            draining: false,
+        };
+        Ok(Control { shared: Arc::clone(shared), state: Mutex::new(state) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic half-way leaves at worst an address unbound, which the next model puts right.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn apply(&self, model: &Arc<Model>) {
+        let mut state = self.state();
+        let config = state.builder.build(Arc::clone(model));
+        self.shared.publish(config);
+        let gone: Vec<BindAddress> =
+            state.bindings.keys().filter(|address| !model.ports.contains_key(*address)).copied().collect();
+        for address in gone {
+            state.bindings.remove(&address);
+            state.workers.iter().for_each(|worker| worker.tell(Command::Close(address)));
+        }
+        for address in model.ports.keys() {
+            if !state.bindings.contains_key(address) {
+                self.bind(&mut state, *address);
+            }
+        }
+        state.builder.sweep();
+    }
+
+    /// Tries what could not be bound once more; says whether something is left.
+    fn retry(&self) -> bool {
+        let mut state = self.state();
+        let failed = |(address, binding): (&BindAddress, &Binding)| binding.is_err().then_some(*address);
+        let failed: Vec<BindAddress> = state.bindings.iter().filter_map(failed).collect();
+        for address in &failed {
+            self.bind(&mut state, *address);
+        }
+        state.bindings.values().any(Result::is_err)
+    }
+
+    fn bind(&self, state: &mut State, address: BindAddress) {
+        if state.draining {
+            return;
+        }
+        let binding = self.open(state, address);
+        let result = binding.as_ref().map(|port| port.local).map_err(Clone::clone);
+        let known = state.bindings.get(&address).map(|known| known.as_ref().map(|port| port.local));
+        if known != Some(result.as_ref().copied()) {
+            match &result {
+                Ok(local) => tracing::info!(%local, "listening"),
+                Err(error) => tracing::warn!(ip = %address.ip, port = address.port, %error, "cannot listen"),
+            }
+            // Nobody may be interested any more.
+            let _ = state.reporter.send(Report { address, result });
+        }
+        state.bindings.insert(address, binding);
+    }
+
+    fn open(&self, state: &State, address: BindAddress) -> Binding {
+        let options = &self.shared.options;
+        let Some(port) = address.port.checked_add(options.port_offset) else {
+            return Err(BindFailure::Other("the port and the offset exceed 65535".into()));
+        };
+        let overlapped = state.bindings.iter().any(|(other, binding)| {
+            let wildcard = other.ip.is_unspecified() || address.ip.is_unspecified();
+            let family = other.ip.is_ipv4() == address.ip.is_ipv4();
+            binding.is_ok() && other.port == address.port && family && wildcard
+        });
+        let sockets = bind_set(SocketAddr::new(address.ip, port), state.workers.len(), overlapped)?;
+        let first = sockets.first().map(std::net::TcpListener::local_addr);
+        let local = first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))?;
+        let proxy_protocol = options.proxy_protocol_ports.contains(&address.port);
+        let port = Arc::new(OpenPort::new(address, local, proxy_protocol));
+        for (worker, socket) in state.workers.iter().zip(sockets) {
+            worker.tell(Command::Listen(Arc::clone(&port), socket));
+        }
+        Ok(port)
+    }
+
+    /// Accepts no more.
+    pub(crate) fn drain(&self) {
+        let mut state = self.state();
+        state.draining = true;
+        state.workers.iter().for_each(|worker| worker.tell(Command::Drain));
+    }
+}
+
+/// The thread beside the workers: the admin endpoint, and binding again.
+pub(crate) struct Controller {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Controller {
+    pub(crate) fn start(control: &Arc<Control>, admin: Option<AdminSocket>) -> io::Result<Controller> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (stop, stopped) = oneshot::channel();
+        let control = Arc::clone(control);
+        let thread = std::thread::Builder::new().name("control".into()).spawn(move || {
+            runtime.block_on(async {
+                if let Some(admin) = admin {
+                    tokio::spawn(admin::serve(admin, Arc::clone(&control.shared)));
+                }
+                tokio::select! {
+                    _ = stopped => {}
+                    () = retry(&control) => {}
+                }
+            });
+        })?;
+        Ok(Controller { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn retry(control: &Control) {
+    let (first, last) = RETRY;
+    let mut pause = first;
+    loop {
+        tokio::time::sleep(pause).await;
+        pause = if control.retry() { (pause * 2).min(last) } else { first };
+    }
+}

@@ -1,0 +1,82 @@
+//! What the proxy answers itself.
+
+use std::future::poll_fn;
+
+use portcullis_http1::{Framing, Known, Version};
+
+use super::{Downstream, Surroundings};
+use crate::error::ProxyError;
+use crate::filters::CompiledRedirect;
+use crate::scratch::Scratch;
+use crate::tables::CompiledRule;
+use crate::telemetry::{Record, http_date};
+
+/// gRPC's status for a method that nobody implements.
+const GRPC_UNIMPLEMENTED: &[u8] = b"12";
+
+/// Answers with an error.
+pub(super) async fn failure<D: Downstream>(
+    scratch: &mut Scratch,
+    down: &mut D,
+    record: &mut Record,
+    status: u16,
+    around: &Surroundings<'_>,
+) -> Result<(), ProxyError> {
+    let content_type = scratch.request.fields.known_value(Known::ContentType).unwrap_or_default();
+    let grpc = content_type.starts_with(b"application/grpc");
+    match (status, grpc) {
+        (404, true) => {
+            scratch.response.start(Version::Http11, 200);
+            scratch.response.fields.push(b"content-type", b"application/grpc");
+            scratch.response.fields.push(b"grpc-status", GRPC_UNIMPLEMENTED);
+            scratch.response.fields.push(b"grpc-message", record.reason.as_str().as_bytes());
+        }
+        (status, _) => scratch.response.start(Version::Http11, status),
+    }
+    send(scratch, down, record, around).await
+}
+
+/// Answers with a redirect.
+pub(super) async fn redirect<D: Downstream>(
+    scratch: &mut Scratch,
+    down: &mut D,
+    record: &mut Record,
+    (redirect, rule): (&CompiledRedirect, &CompiledRule),
+    prefix_len: Option<usize>,
+    around: &Surroundings<'_>,
+) -> Result<(), ProxyError> {
+    let request = &scratch.request;
+    let host = std::str::from_utf8(request.host().unwrap_or_default()).unwrap_or_default();
+    let path = std::str::from_utf8(request.path()).unwrap_or("/");
+    let location = redirect.location(host, path, request.query(), prefix_len);
+    scratch.response.start(Version::Http11, redirect.status);
+    scratch.response.fields.push(b"location", &location);
+    rule.filters.on_response(&mut scratch.response);
+    send(scratch, down, record, around).await
+}
+
+async fn send<D: Downstream>(
+    scratch: &mut Scratch,
+    down: &mut D,
+    record: &mut Record,
+    around: &Surroundings<'_>,
+) -> Result<(), ProxyError> {
+    scratch.response.fields.push(b"date", http_date().as_bytes());
+    explain(scratch, record, around);
+    record.status = scratch.response.status();
+    let request_ended = scratch.request.framing() == Framing::None || scratch.outgoing.ended();
+    down.begin(&scratch.response, Framing::Length(0), request_ended)?;
+    down.end(None)?;
+    let limits = &around.worker.shared.options.limits;
+    around.timer.set(limits.body_timeout);
+    let flushed = crate::timer::within(around.timer, poll_fn(|cx| down.poll_flush(cx))).await;
+    around.timer.clear();
+    flushed.unwrap_or(Ok(()))
+}
+
+/// Says how the request was handled, to those who may ask.
+pub(super) fn explain(scratch: &mut Scratch, record: &Record, around: &Surroundings<'_>) {
+    if let Some(name) = around.worker.shared.options.debug_header.as_ref().filter(|_| record.explain) {
+        scratch.response.fields.set(name.as_str().as_bytes(), record.explanation().as_bytes());
+    }
+}

@@ -1,0 +1,95 @@
+//! Who asks: the fields in which the proxy says so, and in which a client is believed only if it is trusted.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use portcullis_http1::{Known, RequestHead};
+use portcullis_model::Listener;
+use portcullis_routing::Scheme;
+
+use super::Surroundings;
+use crate::telemetry::{Record, RequestId};
+
+/// The client of a connection.
+pub(crate) struct Client {
+    pub(crate) address: SocketAddr,
+    /// Its IP address, as `X-Forwarded-For` has it.
+    pub(crate) ip: String,
+    /// What it says of others is believed.
+    pub(crate) trusted: bool,
+    pub(crate) scheme: Scheme,
+    /// The listener that the server name of its TLS handshake chose.
+    pub(crate) tls_listener: Option<Arc<Listener>>,
+}
+
+impl Client {
+    pub(crate) fn new(address: SocketAddr, trusted: bool) -> Client {
+        let ip = address.ip().to_canonical().to_string();
+        Client { address, ip, trusted, scheme: Scheme::Http, tls_listener: None }
+    }
+
+    fn proto(&self) -> &'static [u8] {
+        match self.scheme {
+            Scheme::Http => b"http",
+            Scheme::Https => b"https",
+        }
+    }
+}
+
+/// Fields that only a trusted client may set, and that the proxy does not set itself.
+const ASSERTIONS: [Known; 3] = [Known::XForwardedClientCert, Known::Forwarded, Known::XForwardedPort];
+
+/// Drops what belongs to the client's connection, and sets `X-Forwarded-For`, `-Proto`, `-Host` and `x-request-id`.
+pub(super) fn settle(around: &Surroundings<'_>, head: &mut RequestHead, record: &mut Record) {
+    let client = around.client;
+    head.strip_hop_by_hop();
+    let debug = around.worker.shared.options.debug_header.as_ref();
+    if let Some(name) = debug {
+        record.explain = head.fields.remove(name.as_str().as_bytes()) && client.trusted;
+    }
+    if client.trusted {
+        append_address(head, &client.ip);
+    } else {
+        for known in ASSERTIONS {
+            head.fields.remove_known(known);
+        }
+        replace(head, Known::XForwardedFor, client.ip.as_bytes());
+    }
+    if !(client.trusted && head.fields.has(Known::XForwardedProto)) {
+        replace(head, Known::XForwardedProto, client.proto());
+    }
+    if !(client.trusted && head.fields.has(Known::XForwardedHost)) {
+        let authority = head.authority().unwrap_or_default().to_vec();
+        replace(head, Known::XForwardedHost, &authority);
+    }
+    request_id(around, head, record);
+}
+
+fn replace(head: &mut RequestHead, known: Known, value: &[u8]) {
+    head.fields.remove_known(known);
+    if !value.is_empty() {
+        head.fields.push_known(known, value);
+    }
+}
+
+fn append_address(head: &mut RequestHead, ip: &str) {
+    let mut path: Vec<u8> = Vec::new();
+    for value in head.fields.known_values(Known::XForwardedFor) {
+        path.extend_from_slice(value);
+        path.extend_from_slice(b", ");
+    }
+    path.extend_from_slice(ip.as_bytes());
+    replace(head, Known::XForwardedFor, &path);
+}
+
+fn request_id(around: &Surroundings<'_>, head: &mut RequestHead, record: &mut Record) {
+    if let Some(given) = head.fields.known_value(Known::XRequestId).filter(|_| around.client.trusted) {
+        record.request_id = given.to_vec();
+        return;
+    }
+    let id = RequestId::new(around.worker.random(), around.worker.random());
+    replace(head, Known::XRequestId, id.as_bytes());
+    if record.summary.is_some() || record.explain {
+        record.request_id = id.as_bytes().to_vec();
+    }
+}

@@ -1,0 +1,95 @@
+//! Which rule takes a request.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use portcullis_http1::{RequestHead, TargetForm};
+use portcullis_routing::{Authority, Entry, HeaderSource, Request, Scheme, canonical_path};
+
+use super::Surroundings;
+use crate::error::{ProxyError, Stage};
+use crate::reason::Reason;
+use crate::tables::{CompiledRule, Listener, ServedPort};
+use crate::telemetry::Record;
+
+/// The rule that takes a request.
+pub(super) struct Routed {
+    pub(super) entry: Arc<Entry<CompiledRule>>,
+    /// How much of the path the rule's prefix took.
+    pub(super) prefix_len: Option<usize>,
+}
+
+/// A request's fields, as matching asks for them.
+struct Headers<'h>(&'h RequestHead);
+
+impl HeaderSource for Headers<'_> {
+    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        self.0.fields.get_all(name.as_bytes())
+    }
+}
+
+/// Finds the rule, and gives the path its canonical form.
+pub(super) fn route(
+    around: &Surroundings<'_>,
+    head: &mut RequestHead,
+    record: &mut Record,
+) -> Result<Routed, ProxyError> {
+    let (routed, changed) = lookup(around, head, record)?;
+    if logged(around, record) {
+        record.rule = Some(Arc::clone(&routed.entry));
+    }
+    if let Some(path) = changed {
+        head.set_path(path.as_bytes());
+    }
+    Ok(routed)
+}
+
+/// The rule, and the canonical path if it is not the one received.
+fn lookup(
+    around: &Surroundings<'_>,
+    head: &RequestHead,
+    record: &mut Record,
+) -> Result<(Routed, Option<String>), ProxyError> {
+    let bad = ProxyError::downstream(Stage::ReceiveHead, Reason::BadRequest);
+    if head.form() == TargetForm::Authority {
+        return Err(ProxyError::downstream(Stage::ReceiveHead, Reason::Unsupported)); // CONNECT
+    }
+    let served = around.served.ok_or(ProxyError::configuration(Reason::NoListener))?;
+    let text = |bytes| std::str::from_utf8(bytes).map_err(|_| bad);
+    let authority = Authority::parse(text(head.authority().unwrap_or_default())?).map_err(|_| bad)?;
+    let path = canonical_path(text(head.path())?).map_err(|_| bad)?;
+    let listener = listener(around, served, &authority.host)?;
+    if logged(around, record) {
+        record.listener = Some(Arc::clone(listener.listener()));
+    }
+    let headers = Headers(head);
+    let query = text(head.query().unwrap_or_default())?;
+    let request = Request::new(&authority.host, &path, query, text(head.method_name())?, &headers);
+    let matched = listener.lookup(&request).ok_or(ProxyError::configuration(Reason::NoRule))?;
+    let routed = Routed { entry: Arc::clone(matched.entry()), prefix_len: matched.prefix_len() };
+    let changed = match &path {
+        Cow::Owned(path) => Some(path.clone()),
+        Cow::Borrowed(_) => None,
+    };
+    Ok((routed, changed))
+}
+
+fn logged(around: &Surroundings<'_>, record: &Record) -> bool {
+    around.worker.shared.access_log.is_some() || record.explain
+}
+
+/// The listener that takes the host. Over TLS it must be the one that the server name chose.
+fn listener<'s>(
+    around: &Surroundings<'_>,
+    served: &'s ServedPort,
+    host: &str,
+) -> Result<&'s Arc<Listener>, ProxyError> {
+    let found = match &around.client.tls_listener {
+        Some(connection) => served
+            .table
+            .listener_on_connection(connection, host)
+            .map_err(|_| ProxyError::configuration(Reason::Misdirected))?,
+        None => served.table.listener_for_host(Scheme::Http, host),
+    };
+    found.ok_or(ProxyError::configuration(Reason::NoListener))
+}

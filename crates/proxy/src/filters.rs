@@ -1,0 +1,53 @@
+//! Filters, compiled when the configuration changes; per request they are only walked.
+
+mod headers;
+mod path;
+mod redirect;
+
+use portcullis_http1::{RequestHead, ResponseHead};
+use portcullis_model::{Filter, PathRewrite, RewriteUrl};
+
+pub(crate) use headers::HeaderOps;
+pub use path::rewritten;
+pub use redirect::CompiledRedirect;
+
+/// The filters of a rule or of a backend.
+#[derive(Debug, Default)]
+pub(crate) struct Filters {
+    request: HeaderOps,
+    response: HeaderOps,
+    rewrite: Option<RewriteUrl>,
+}
+
+impl Filters {
+    pub(crate) fn compile(filters: &[Filter]) -> Filters {
+        let mut compiled = Filters::default();
+        for filter in filters {
+            match filter {
+                Filter::RequestHeaders(modifier) => compiled.request.extend(modifier),
+                Filter::ResponseHeaders(modifier) => compiled.response.extend(modifier),
+                Filter::Rewrite(rewrite) => compiled.rewrite = Some(rewrite.clone()),
+            }
+        }
+        compiled
+    }
+
+    /// Changes the host and the fields of a request that goes to the backend.
+    pub(crate) fn on_request(&self, head: &mut RequestHead) {
+        if let Some(hostname) = self.rewrite.as_ref().and_then(|rewrite| rewrite.hostname.as_ref()) {
+            // A hostname is a valid authority, so this cannot fail.
+            let _ = head.set_authority(hostname.as_str().as_bytes());
+        }
+        self.request.apply(&mut head.fields);
+    }
+
+    /// What becomes of the path.
+    pub(crate) fn path(&self) -> Option<&PathRewrite> {
+        self.rewrite.as_ref().and_then(|rewrite| rewrite.path.as_ref())
+    }
+
+    /// Changes an answer that goes to the client.
+    pub(crate) fn on_response(&self, head: &mut ResponseHead) {
+        self.response.apply(&mut head.fields);
+    }
+}

@@ -1,0 +1,115 @@
+//! RequestRedirect.
+
+use std::sync::Arc;
+
+use portcullis_model::{Hostname, PathRewrite, Redirect};
+use portcullis_routing::Scheme;
+
+use super::path::rewritten;
+
+/// A redirect of which everything is settled that does not depend on the request.
+#[derive(Debug)]
+pub struct CompiledRedirect {
+    /// Its status.
+    pub status: u16,
+    scheme: Arc<str>,
+    hostname: Option<Hostname>,
+    /// None where it is left out of Location.
+    port: Option<u16>,
+    path: Option<PathRewrite>,
+}
+
+impl CompiledRedirect {
+    /// Settles a redirect for a listener at `port`, to which the engine adds `offset`.
+    ///
+    /// The offset moves the listener's port, and with a redirect that stays on the host every port: they lead to
+    /// listeners of the same Gateway, which the offset has moved.
+    #[must_use]
+    pub fn compile(redirect: &Redirect, scheme: Scheme, port: u16, offset: u16) -> CompiledRedirect {
+        let own = match scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        };
+        let target = redirect.scheme.clone().unwrap_or_else(|| own.into());
+        let well_known = if &*target == "https" { 443 } else { 80 };
+        let moved = |port: u16| port.saturating_add(offset);
+        let port = match (redirect.port, &redirect.scheme) {
+            (None, None) => moved(port),
+            (Some(port), _) if redirect.hostname.is_none() => moved(port),
+            (Some(port), _) => port,
+            (None, Some(_)) if redirect.hostname.is_none() => moved(well_known),
+            (None, Some(_)) => well_known,
+        };
+        CompiledRedirect {
+            status: redirect.status,
+            scheme: target,
+            hostname: redirect.hostname.clone(),
+            port: (port != well_known).then_some(port),
+            path: redirect.path.clone(),
+        }
+    }
+
+    /// The Location of a request to this host and canonical path.
+    #[must_use]
+    pub fn location(
+        &self,
+        host: &str,
+        path: &str,
+        query: Option<&[u8]>,
+        prefix_len: Option<usize>,
+    ) -> Vec<u8> {
+        let host = self.hostname.as_ref().map_or(host, Hostname::as_str);
+        let path = self.path.as_ref().map_or(path.into(), |change| rewritten(change, path, prefix_len));
+        let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
+        let mut location = format!("{}://{host}{port}{path}", self.scheme).into_bytes();
+        if let Some(query) = query {
+            location.push(b'?');
+            location.extend_from_slice(query);
+        }
+        location
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redirect() -> Redirect {
+        Redirect { scheme: None, hostname: None, port: None, path: None, status: 302 }
+    }
+
+    fn location(redirect: &Redirect, scheme: Scheme, port: u16, offset: u16) -> String {
+        let compiled = CompiledRedirect::compile(redirect, scheme, port, offset);
+        String::from_utf8(compiled.location("a.test", "/p/q", Some(b"x=1"), Some(2))).unwrap()
+    }
+
+    /// HTTPRequestRedirectFilter.port field documentation.
+    #[test]
+    fn the_port_is_given_or_the_schemes_or_the_listeners() {
+        let explicit = Redirect { port: Some(8443), scheme: Some("https".into()), ..redirect() };
+        assert_eq!(location(&explicit, Scheme::Http, 80, 0), "https://a.test:8443/p/q?x=1");
+        let by_scheme = Redirect { scheme: Some("https".into()), ..redirect() };
+        assert_eq!(location(&by_scheme, Scheme::Http, 8080, 0), "https://a.test/p/q?x=1");
+        assert_eq!(location(&redirect(), Scheme::Http, 8080, 0), "http://a.test:8080/p/q?x=1");
+        assert_eq!(location(&redirect(), Scheme::Http, 80, 0), "http://a.test/p/q?x=1");
+        assert_eq!(location(&redirect(), Scheme::Https, 443, 0), "https://a.test/p/q?x=1");
+        let default_port = Redirect { port: Some(443), scheme: Some("https".into()), ..redirect() };
+        assert_eq!(location(&default_port, Scheme::Http, 80, 0), "https://a.test/p/q?x=1");
+    }
+
+    #[test]
+    fn an_offset_moves_the_ports_of_the_gateway_itself() {
+        assert_eq!(location(&redirect(), Scheme::Http, 80, 8000), "http://a.test:8080/p/q?x=1");
+        let to_https = Redirect { scheme: Some("https".into()), ..redirect() };
+        assert_eq!(location(&to_https, Scheme::Http, 80, 8000), "https://a.test:8443/p/q?x=1");
+        let elsewhere =
+            Redirect { hostname: Hostname::new("b.test"), scheme: Some("https".into()), ..redirect() };
+        assert_eq!(location(&elsewhere, Scheme::Http, 80, 8000), "https://b.test/p/q?x=1");
+    }
+
+    #[test]
+    fn a_path_change_keeps_the_query() {
+        let change = Redirect { path: Some(PathRewrite::Prefix("/".into())), ..redirect() };
+        assert_eq!(location(&change, Scheme::Http, 80, 0), "http://a.test/q?x=1");
+    }
+}

@@ -1,0 +1,240 @@
+//! Every limit and timeout of the data plane: one table, from which the options and the documentation follow.
+
+use std::time::Duration;
+
+/// A limit as the documentation and the command line show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitInfo {
+    /// Its name, as `--limit NAME=VALUE` takes it.
+    pub name: &'static str,
+    /// Its value where nobody sets another.
+    pub default: LimitValue,
+    /// What it bounds, and why by this much.
+    pub reason: &'static str,
+}
+
+/// The value of a limit, with its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitValue {
+    /// A time; zero turns the limit off.
+    Time(Duration),
+    /// A number of bytes; zero turns the limit off.
+    Bytes(usize),
+    /// A number of things.
+    Count(usize),
+}
+
+/// Why a limit was not set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// There is no such limit.
+    #[error("there is no limit named {0}")]
+    Unknown(String),
+    /// The value does not parse.
+    #[error("{value} is no {unit} for the limit {name}")]
+    Malformed {
+        /// The limit.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What would be taken.
+        unit: &'static str,
+    },
+}
+
+/// How a field of [`Limits`] reads and shows its value.
+trait Quantity: Sized {
+    fn shown(self) -> LimitValue;
+    fn parse(text: &str) -> Option<Self>;
+    const UNIT: &'static str;
+}
+
+/// A number of bytes; zero means no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub usize);
+
+impl Quantity for Duration {
+    const UNIT: &'static str = "time (such as 500ms, 10s or 2m)";
+    fn shown(self) -> LimitValue {
+        LimitValue::Time(self)
+    }
+    fn parse(text: &str) -> Option<Duration> {
+        let split = text.find(|c: char| !c.is_ascii_digit())?;
+        let (number, unit) = text.split_at_checked(split)?;
+        let number: u64 = number.parse().ok()?;
+        let millis = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => return None,
+        };
+        number.checked_mul(millis).map(Duration::from_millis)
+    }
+}
+
+impl Quantity for Bytes {
+    const UNIT: &'static str = "size (such as 65536, 64Ki or 10Mi)";
+    fn shown(self) -> LimitValue {
+        LimitValue::Bytes(self.0)
+    }
+    fn parse(text: &str) -> Option<Bytes> {
+        let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = text.split_at_checked(split)?;
+        let number: usize = number.parse().ok()?;
+        let factor = match unit {
+            "" => 1,
+            "Ki" => 1 << 10,
+            "Mi" => 1 << 20,
+            "Gi" => 1 << 30,
+            _ => return None,
+        };
+        number.checked_mul(factor).map(Bytes)
+    }
+}
+
+impl Quantity for usize {
+    const UNIT: &'static str = "number from 1";
+    fn shown(self) -> LimitValue {
+        LimitValue::Count(self)
+    }
+    fn parse(text: &str) -> Option<usize> {
+        text.parse().ok().filter(|number| *number > 0)
+    }
+}
+
+macro_rules! limits {
+    ($($field:ident: $kind:ty = $default:expr, $name:literal, $reason:literal;)*) => {
+        /// The limits and timeouts that a proxy keeps. [`Limits::TABLE`] explains each.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Limits {
+            $(#[doc = $reason] pub $field: $kind,)*
+        }
+
+        impl Default for Limits {
+            fn default() -> Limits {
+                Limits { $($field: $default,)* }
+            }
+        }
+
+        impl Limits {
+            /// Every limit, as the documentation lists it.
+            #[must_use]
+            pub fn table() -> Vec<LimitInfo> {
+                vec![$(LimitInfo {
+                    name: $name,
+                    default: Quantity::shown($default),
+                    reason: $reason,
+                },)*]
+            }
+
+            /// Sets a limit by its name.
+            ///
+            /// # Errors
+            /// When there is no such limit or the value is not of its unit.
+            pub fn set(&mut self, name: &str, value: &str) -> Result<(), LimitError> {
+                match name {
+                    $($name => {
+                        self.$field = <$kind as Quantity>::parse(value).ok_or(LimitError::Malformed {
+                            name: $name,
+                            value: value.to_owned(),
+                            unit: <$kind as Quantity>::UNIT,
+                        })?;
+                    })*
+                    _ => return Err(LimitError::Unknown(name.to_owned())),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+limits! {
+    connections_per_port: usize = 50_000, "connections-per-port",
+        "Open client connections of one address and port; more are closed at once. Keeps one port from taking \
+         every file descriptor.";
+    head_bytes: Bytes = Bytes(64 << 10), "head-bytes",
+        "Request line and fields of a request, the same for every HTTP version; more is answered with 431. Room \
+         for the large cookies seen in practice.";
+    head_fields: usize = 256, "head-fields",
+        "Field lines of a head. HTTP/2 clients split cookies into a line each, so a tighter limit meets honest \
+         requests.";
+    body_bytes: Bytes = Bytes(0), "body-bytes",
+        "Body of a request; more is answered with 413. Off, for uploads have no common size.";
+    head_timeout: Duration = Duration::from_secs(10), "head-timeout",
+        "From the first byte of a request, or from accepting for the first one, to the end of its head, the TLS \
+         handshake and the PROXY header included each; then 408 and close. Bounds slowloris.";
+    idle_timeout: Duration = Duration::from_secs(75), "idle-timeout",
+        "A client connection without a request. Longer than the 60 s after which common load balancers in front \
+         close theirs, so that they never send into a closing connection.";
+    body_timeout: Duration = Duration::from_secs(60), "body-timeout",
+        "Silence of a client that owes body bytes, or that does not read what it asked for; tunnels are exempt. \
+         Bounds slow bodies and slow readers.";
+    connect_timeout: Duration = Duration::from_secs(5), "connect-timeout",
+        "Connecting to an endpoint, name resolution included; then another endpoint is tried once.";
+    upstream_idle_timeout: Duration = Duration::from_secs(4), "upstream-idle-timeout",
+        "A pooled connection to an endpoint. Shorter than the keep-alive of common backends (Node.js closes after \
+         5 s), so that requests are not sent into a connection that is being closed.";
+    upstream_idle_connections: usize = 256, "upstream-idle-connections",
+        "Pooled connections to one endpoint, a worker; more are closed after their request.";
+    upstream_requests: usize = 10_000, "upstream-requests",
+        "Requests that wait for or talk to one backend at the same time, a worker; more are answered with 503. \
+         Keeps one slow backend from taking every connection.";
+    upstream_head_bytes: Bytes = Bytes(64 << 10), "upstream-head-bytes",
+        "Status line and fields of an answer; more is answered with 502.";
+    interim_responses: usize = 16, "interim-responses",
+        "Answers with status 1xx that a backend may send before the final one; more is answered with 502.";
+    h2_streams: usize = 128, "h2-streams",
+        "Concurrent streams of an HTTP/2 connection. RFC 9113 advises no fewer than 100.";
+    h2_resets: usize = 100, "h2-resets",
+        "Streams of an HTTP/2 connection that the client resets, or makes us reset, before their answer ended, in \
+         any ten seconds; more end the connection. Bounds rapid reset and MadeYouReset.";
+    h2_window_bytes: Bytes = Bytes(256 << 10), "h2-window-bytes",
+        "Flow-control window of an HTTP/2 stream: how much of a request's body waits in memory for a slow backend.";
+    h2_connection_window_bytes: Bytes = Bytes(1 << 20), "h2-connection-window-bytes",
+        "Flow-control window of an HTTP/2 connection, for all its streams together.";
+    drain_idle_timeout: Duration = Duration::from_secs(5), "drain-idle-timeout",
+        "A client connection without a request while the proxy drains. Long enough that a request under way still \
+         finds it open.";
+    accept_pause: Duration = Duration::from_millis(100), "accept-pause",
+        "Pause of accepting after the system refused a connection for want of file descriptors or memory.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_can_be_set_by_its_name() {
+        let mut limits = Limits::default();
+        for info in Limits::table() {
+            let value = match info.default {
+                LimitValue::Time(_) => "1s",
+                LimitValue::Bytes(_) => "4Ki",
+                LimitValue::Count(_) => "7",
+            };
+            assert_eq!(limits.set(info.name, value), Ok(()), "{}", info.name);
+        }
+        assert_eq!(limits.head_timeout, Duration::from_secs(1));
+        assert_eq!(limits.head_bytes, Bytes(4096));
+        assert_eq!(limits.h2_streams, 7);
+    }
+
+    #[test]
+    fn a_value_without_its_unit_is_refused() {
+        let mut limits = Limits::default();
+        for (name, value) in
+            [("head-timeout", "10"), ("head-timeout", "1d"), ("h2-streams", "0"), ("h2-resets", "-1")]
+        {
+            assert!(matches!(limits.set(name, value), Err(LimitError::Malformed { .. })), "{name}={value}");
+        }
+        assert_eq!(limits.set("nonsense", "1"), Err(LimitError::Unknown("nonsense".into())));
+        assert_eq!(limits, Limits::default());
+    }
+
+    /// A pooled connection must not be used while a common backend is closing it.
+    #[test]
+    fn upstream_idle_is_shorter_than_common_backends() {
+        assert!(Limits::default().upstream_idle_timeout < Duration::from_secs(5));
+    }
+}

@@ -1,0 +1,125 @@
+//! Starting, configuring and stopping a proxy.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use portcullis_model::{BindAddress, Model};
+
+use crate::control::{Control, Controller};
+use crate::listen::bind::BindFailure;
+use crate::options::{Drain, ProxyOptions};
+use crate::shared::{Phase, Shared};
+use crate::telemetry::{AccessLog, admin};
+
+/// How often the end of the last connection is looked for while draining.
+const DRAIN_POLL: Duration = Duration::from_millis(20);
+
+/// The native data plane.
+pub struct Proxy;
+
+/// A running proxy. It ends at once when this is dropped; [`ProxyHandle::drain`] before that lets it end in peace.
+pub struct ProxyHandle {
+    shared: Arc<Shared>,
+    control: Arc<Control>,
+    admin: Option<SocketAddr>,
+    _controller: Controller,
+}
+
+/// What became of an address that the model names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// As the model names it.
+    pub address: BindAddress,
+    /// Where connections are accepted, or why they are not. A failed bind is tried again, and reported again when
+    /// its result changes.
+    pub result: Result<SocketAddr, BindFailure>,
+}
+
+/// Why a proxy did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The admin address cannot be bound.
+    #[error("the admin address {0} cannot be bound: {1}")]
+    Admin(SocketAddr, io::Error),
+    /// The access log cannot be opened.
+    #[error("the access log cannot be opened: {0}")]
+    AccessLog(io::Error),
+    /// A thread or its runtime cannot be started.
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[from] io::Error),
+}
+
+impl Proxy {
+    /// Starts the threads of a proxy; it serves nothing until [`ProxyHandle::apply`].
+    ///
+    /// What becomes of the addresses of each model comes through the channel, in order, as it becomes known; the
+    /// channel ends with the proxy.
+    ///
+    /// # Errors
+    /// When the admin address or the access log cannot be had, or the system gives no threads.
+    pub fn start(mut options: ProxyOptions) -> Result<(ProxyHandle, Receiver<Report>), StartError> {
+        options.workers = options.workers.max(1);
+        raise_descriptor_limit();
+        let admin = options.admin.map(admin::bind).transpose()?;
+        let local = admin.as_ref().map(admin::AdminSocket::local);
+        options.admin = local;
+        let access_log = options.access_log.as_ref().map(AccessLog::open).transpose();
+        let access_log = access_log.map_err(StartError::AccessLog)?;
+        let shared = Arc::new(Shared::new(options, access_log));
+        let (reporter, reports): (Sender<Report>, _) = channel();
+        let control = Arc::new(Control::start(&shared, reporter)?);
+        let controller = Controller::start(&control, admin)?;
+        Ok((ProxyHandle { shared, control, admin: local, _controller: controller }, reports))
+    }
+}
+
+impl ProxyHandle {
+    /// Serves a model from now on. Tables are built on the calling thread and swapped in place; open connections
+    /// notice nothing. Addresses that are new are bound before this returns, and reported; ports that are gone are
+    /// closed.
+    pub fn apply(&self, model: &Arc<Model>) {
+        self.control.apply(model);
+    }
+
+    /// Where the admin endpoint listens.
+    #[must_use]
+    pub fn admin(&self) -> Option<SocketAddr> {
+        self.admin
+    }
+
+    /// Connections of clients that are open.
+    #[must_use]
+    pub fn open_connections(&self) -> u64 {
+        self.shared.open_connections()
+    }
+
+    /// Ends in peace: says that it is not ready, goes on accepting for `delay`, then ends what is open, for
+    /// `timeout` at most. Blocks until then; true if nothing had to be cut. Dropping the handle cuts it short.
+    pub fn drain(&self, drain: Drain) -> bool {
+        self.shared.advance(Phase::Leaving);
+        std::thread::sleep(drain.delay);
+        self.shared.advance(Phase::Draining);
+        self.control.drain();
+        let deadline = Instant::now() + drain.timeout;
+        while self.shared.open_connections() > 0 {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(DRAIN_POLL);
+        }
+        true
+    }
+}
+
+/// Each connection is a descriptor, and the usual soft limit is there for programs that use select.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    if let Err(error) = raised {
+        tracing::warn!(%error, "the limit of file descriptors stays as it was");
+    }
+}

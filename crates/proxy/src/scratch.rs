@@ -1,0 +1,65 @@
+//! What an exchange works with, kept by the worker between exchanges so that it allocates nothing.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use portcullis_http1::{BodyDecoder, HeadLimits, RequestHead, ResponseHead, ResponseParser};
+
+use crate::buffers::{Buffers, InBuf};
+use crate::exchange::Outgoing;
+use crate::limits::Limits;
+
+/// How many a worker keeps.
+const KEPT: usize = 256;
+
+/// What an exchange works with.
+pub(crate) struct Scratch {
+    pub(crate) request: RequestHead,
+    pub(crate) outgoing: Outgoing,
+    pub(crate) parser: ResponseParser,
+    pub(crate) response: ResponseHead,
+    pub(crate) decoder: BodyDecoder,
+    pub(crate) input: InBuf,
+}
+
+/// The free ones of a worker.
+pub(crate) struct Scratches {
+    #[expect(clippy::vec_box, reason = "connections hold one only while they have a request")]
+    free: RefCell<Vec<Box<Scratch>>>,
+    buffers: Rc<Buffers>,
+    response_head: HeadLimits,
+    body_limit: u64,
+}
+
+impl Scratches {
+    pub(crate) fn new(buffers: &Rc<Buffers>, limits: &Limits) -> Scratches {
+        let response_head = HeadLimits { block: limits.upstream_head_bytes.0, fields: limits.head_fields };
+        let body_limit = if limits.body_bytes.0 == 0 { u64::MAX } else { limits.body_bytes.0 as u64 };
+        Scratches { free: RefCell::default(), buffers: Rc::clone(buffers), response_head, body_limit }
+    }
+
+    pub(crate) fn take(&self) -> Box<Scratch> {
+        let free = self.free.borrow_mut().pop();
+        free.unwrap_or_else(|| {
+            Box::new(Scratch {
+                request: RequestHead::new(),
+                outgoing: Outgoing::new(&self.buffers, self.body_limit),
+                parser: ResponseParser::new(self.response_head),
+                response: ResponseHead::new(),
+                decoder: BodyDecoder::default(),
+                input: InBuf::new(&self.buffers),
+            })
+        })
+    }
+
+    /// Keeps one whose exchange ended in step; others are simply dropped.
+    pub(crate) fn give_back(&self, mut scratch: Box<Scratch>) {
+        let mut free = self.free.borrow_mut();
+        if free.len() < KEPT {
+            scratch.outgoing.reset();
+            scratch.input.clear();
+            scratch.parser = ResponseParser::new(self.response_head);
+            free.push(scratch);
+        }
+    }
+}

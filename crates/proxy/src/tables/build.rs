@@ -1,0 +1,111 @@
+//! Building a [`Config`] from a model, sharing what did not change with the one before.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use portcullis_model::{ClusterKey, Listener, Model, Port, Route, Rule};
+use portcullis_routing::{PortTable, Scheme};
+
+use super::{CompiledRule, Config, ServedPort};
+use crate::tls::Sessions;
+use crate::upstream::{Cluster, Targets};
+
+type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// What is kept between configurations.
+pub(crate) struct Builder {
+    port_offset: u16,
+    workers: usize,
+    model: Arc<Model>,
+    config: Arc<Config>,
+    clusters: Clusters,
+    targets: Targets,
+    sessions: Sessions,
+}
+
+/// The clusters by name: rules hold them, and their endpoints change in place.
+#[derive(Default)]
+pub(crate) struct Clusters(RefCell<Map<ClusterKey, Arc<Cluster>>>);
+
+impl Clusters {
+    /// The cluster of this name; a new one has no endpoints yet.
+    pub(crate) fn cluster(&self, key: &ClusterKey) -> Arc<Cluster> {
+        let mut clusters = self.0.borrow_mut();
+        Arc::clone(clusters.entry_ref(key).or_insert_with(|| Arc::new(Cluster::new(key.clone()))))
+    }
+}
+
+impl Builder {
+    pub(crate) fn new(workers: usize, port_offset: u16) -> Builder {
+        Builder {
+            port_offset,
+            workers,
+            model: Arc::default(),
+            config: Arc::default(),
+            clusters: Clusters::default(),
+            targets: Targets::default(),
+            sessions: Sessions::default(),
+        }
+    }
+
+    /// The next configuration. Endpoints take effect at once: a new backend has them before a rule leads to it.
+    pub(crate) fn build(&mut self, model: Arc<Model>) -> Arc<Config> {
+        self.update_endpoints(&model);
+        let mut tables: Map<*const Port, Arc<PortTable<CompiledRule>>> = Map::default();
+        let mut config = Config::default();
+        for (address, port) in &model.ports {
+            let before = self.config.ports.get(address);
+            if let (Some(served), Some(old)) = (before, self.model.ports.get(address))
+                && Arc::ptr_eq(port, old)
+            {
+                config.ports.insert(*address, Arc::clone(served));
+                continue;
+            }
+            let table = tables.entry(Arc::as_ptr(port)).or_insert_with(|| Arc::new(self.table(port, before)));
+            let served = ServedPort {
+                table: Arc::clone(table),
+                tls: self.sessions.port(*address, port, before.map(|served| &served.tls)),
+                clear: port.listeners.iter().any(|one| Scheme::of(&one.protocol) == Scheme::Http),
+            };
+            config.ports.insert(*address, Arc::new(served));
+        }
+        self.sessions.retain(&model);
+        self.model = model;
+        self.config = Arc::new(config);
+        Arc::clone(&self.config)
+    }
+
+    fn table(&self, port: &Port, before: Option<&Arc<ServedPort>>) -> PortTable<CompiledRule> {
+        let compile = |listener: &Listener, _: &Arc<Route>, rule: &Arc<Rule>| {
+            CompiledRule::compile(listener, rule, &self.clusters, self.port_offset, self.workers)
+        };
+        match before {
+            Some(served) => served.table.update(port, compile),
+            None => PortTable::build(port, compile),
+        }
+    }
+
+    fn update_endpoints(&mut self, model: &Model) {
+        for key in model.clusters.keys() {
+            let cluster = self.clusters.cluster(key);
+            let endpoints = model.endpoints.get(&key.endpoints);
+            let old = self.model.endpoints.get(&key.endpoints);
+            let same = matches!((endpoints, old), (Some(new), Some(old)) if Arc::ptr_eq(new, old));
+            if same && self.model.clusters.contains_key(key) {
+                continue;
+            }
+            cluster.set_endpoints(endpoints.map(|endpoints| self.targets.of(endpoints, key.protocol)));
+        }
+    }
+
+    /// Forgets clusters that no rule leads to any more; called once the configuration before is out of use.
+    pub(crate) fn sweep(&mut self) {
+        let model = &self.model;
+        let in_use = |key: &ClusterKey, cluster: &mut Arc<Cluster>| {
+            model.clusters.contains_key(key) || Arc::strong_count(cluster) > 1
+        };
+        self.clusters.0.borrow_mut().retain(in_use);
+        self.targets.sweep();
+    }
+}

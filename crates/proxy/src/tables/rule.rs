@@ -1,0 +1,206 @@
+//! A rule as it is served.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use portcullis_model::{Action, Failure, Forward, Listener, Rule, Target, WeightedBackend};
+use portcullis_routing::Scheme;
+
+use super::build::Clusters;
+use crate::filters::{CompiledRedirect, Filters};
+use crate::reason::Reason;
+use crate::upstream::Cluster;
+
+/// A rule of one listener, with everything settled that does not depend on the request.
+#[derive(Debug)]
+pub(crate) struct CompiledRule {
+    pub(crate) filters: Filters,
+    pub(crate) action: CompiledAction,
+    pub(crate) request_timeout: Option<Duration>,
+    pub(crate) backend_timeout: Option<Duration>,
+}
+
+#[derive(Debug)]
+pub(crate) enum CompiledAction {
+    Forward(Shares),
+    Redirect(CompiledRedirect),
+    Fail(Refusal),
+}
+
+/// An error that the configuration demands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: u16,
+    pub(crate) reason: Reason,
+}
+
+/// A backend of a rule.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    pub(crate) filters: Filters,
+    pub(crate) target: CompiledTarget,
+}
+
+#[derive(Debug)]
+pub(crate) enum CompiledTarget {
+    Cluster(Arc<Cluster>),
+    Fail(Refusal),
+}
+
+/// The backends of a rule and their shares, exact over time in every worker.
+///
+/// Request number n takes the place `n * stride mod total`, and each backend holds as many places as its weight. As
+/// stride and total have no common factor, `total` requests take each place once; as their ratio is near the golden
+/// one, a backend's turns lie evenly among the others'.
+#[derive(Debug)]
+pub(crate) struct Shares {
+    backends: Box<[Backend]>,
+    /// The end of each backend's places.
+    ends: Box<[u64]>,
+    total: u64,
+    stride: u64,
+    /// Requests so far, of each worker; empty if there is nothing to choose.
+    counts: Box<[Count]>,
+}
+
+/// A worker's counter, on a cache line of its own: others write theirs at the same time.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Count(AtomicU32);
+
+impl CompiledRule {
+    pub(crate) fn compile(
+        listener: &Listener,
+        rule: &Rule,
+        clusters: &Clusters,
+        port_offset: u16,
+        workers: usize,
+    ) -> CompiledRule {
+        let scheme = Scheme::of(&listener.protocol);
+        CompiledRule {
+            filters: Filters::compile(&rule.filters),
+            action: match &rule.action {
+                Action::Forward(forward) => {
+                    CompiledAction::Forward(Shares::compile(forward, clusters, workers))
+                }
+                Action::Redirect(redirect) => CompiledAction::Redirect(CompiledRedirect::compile(
+                    redirect,
+                    scheme,
+                    listener.port,
+                    port_offset,
+                )),
+                Action::Fail(failure) => CompiledAction::Fail(failure.into()),
+            },
+            request_timeout: rule.timeouts.request,
+            backend_timeout: rule.timeouts.backend_request,
+        }
+    }
+}
+
+impl From<&Failure> for Refusal {
+    fn from(failure: &Failure) -> Refusal {
+        Refusal { status: failure.status, reason: failure.reason.into() }
+    }
+}
+
+impl Backend {
+    fn compile(backend: &WeightedBackend, clusters: &Clusters) -> Backend {
+        Backend {
+            filters: Filters::compile(&backend.filters),
+            target: match &backend.target {
+                Target::Cluster(key) => CompiledTarget::Cluster(clusters.cluster(key)),
+                Target::Fail(failure) => CompiledTarget::Fail(failure.into()),
+            },
+        }
+    }
+}
+
+impl Shares {
+    fn compile(forward: &Forward, clusters: &Clusters, workers: usize) -> Shares {
+        let weighted = forward.backends.iter().filter(|backend| backend.weight > 0);
+        let (backends, weights): (Vec<Backend>, Vec<u64>) =
+            weighted.map(|backend| (Backend::compile(backend, clusters), u64::from(backend.weight))).unzip();
+        Shares::new(backends, &weights, workers)
+    }
+
+    fn new(backends: Vec<Backend>, weights: &[u64], workers: usize) -> Shares {
+        let divisor = weights.iter().copied().fold(0, gcd).max(1);
+        let mut total = 0;
+        let ends = weights.iter().map(|weight| {
+            total += weight / divisor;
+            total
+        });
+        let ends: Box<[u64]> = ends.collect();
+        let counted = if backends.len() > 1 { workers } else { 0 };
+        let first = |worker: usize| u32::try_from(worker as u64 % total.max(1)).unwrap_or(0);
+        let counts = (0..counted).map(|worker| Count(AtomicU32::new(first(worker))));
+        Shares { backends: backends.into(), ends, total, stride: stride(total), counts: counts.collect() }
+    }
+
+    /// The backend of this worker's next request; none only if the rule has none.
+    pub(crate) fn next(&self, worker: usize) -> Option<&Backend> {
+        self.backends.get(self.next_index(worker))
+    }
+
+    fn next_index(&self, worker: usize) -> usize {
+        let Some(Count(count)) = self.counts.get(worker) else { return 0 };
+        let number = u64::from(count.load(Ordering::Relaxed));
+        let following = number + 1;
+        // The cycle ends with the total, or the counter's overflow would repeat some places.
+        let following = if following >= self.total { 0 } else { following };
+        count.store(u32::try_from(following).unwrap_or(0), Ordering::Relaxed); // no other worker writes it
+        let place = number * self.stride % self.total.max(1);
+        self.ends.partition_point(|end| *end <= place)
+    }
+}
+
+/// A number without a common factor with `total`, near its golden section.
+fn stride(total: u64) -> u64 {
+    let golden = total * 618 / 1000;
+    (golden.max(1)..).find(|stride| gcd(*stride, total) == 1).unwrap_or(1)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(weights: &[u64]) -> Shares {
+        let refusal = Refusal { status: 500, reason: Reason::BackendInvalid };
+        let backend = || Backend { filters: Filters::default(), target: CompiledTarget::Fail(refusal) };
+        Shares::new(weights.iter().map(|_| backend()).collect(), weights, 2)
+    }
+
+    /// Weights are exact over time per worker.
+    #[test]
+    fn every_backend_gets_exactly_its_share_of_each_cycle() {
+        for weights in
+            [&[1, 1][..], &[90, 10], &[1, 2, 3], &[7, 1, 1, 1], &[1_000_000, 999_999], &[5, 10, 15]]
+        {
+            let shares = shares(weights);
+            let divisor = weights.iter().copied().fold(0, gcd);
+            let total: u64 = weights.iter().sum::<u64>() / divisor;
+            for _cycle in 0..2 {
+                let mut seen = vec![0u64; weights.len()];
+                for _ in 0..total {
+                    seen[shares.next_index(0)] += 1;
+                }
+                let expected: Vec<u64> = weights.iter().map(|weight| weight / divisor).collect();
+                assert_eq!(seen, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn turns_lie_evenly() {
+        let shares = shares(&[9, 1]);
+        let turns: Vec<usize> = (0..40).map(|_| shares.next_index(1)).collect();
+        for ten in turns.windows(12) {
+            assert!(ten.contains(&1), "{turns:?}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The access log: a line a request, written by a thread of its own, so that a slow disk delays no request.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::record::{Record, Summary};
+use crate::options::{AccessLogFormat, AccessLogOptions};
+
+/// Lines that wait for the disk; more are lost, and counted.
+const QUEUE: usize = 16 * 1024;
+
+/// Where lines go.
+pub(crate) struct AccessLog {
+    format: AccessLogFormat,
+    lines: SyncSender<String>,
+    lost: AtomicU64,
+}
+
+impl AccessLog {
+    pub(crate) fn open(options: &AccessLogOptions) -> io::Result<AccessLog> {
+        let output: Box<dyn Write + Send> = match &options.path {
+            Some(path) => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
+            None => Box::new(io::stdout()),
+        };
+        let (lines, queue) = sync_channel(QUEUE);
+        std::thread::Builder::new().name("access-log".into()).spawn(move || write(output, &queue))?;
+        Ok(AccessLog { format: options.format, lines, lost: AtomicU64::new(0) })
+    }
+
+    pub(crate) fn write(&self, record: &Record) {
+        let line = match self.format {
+            AccessLogFormat::Text => text(record),
+            AccessLogFormat::Json => json(record),
+        };
+        if self.lines.try_send(line).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Lines that were lost because the disk was too slow.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+fn write(mut output: impl Write, queue: &Receiver<String>) {
+    while let Ok(line) = queue.recv() {
+        let mut batch = line;
+        batch.push('\n');
+        while batch.len() < 64 * 1024
+            && let Ok(line) = queue.try_recv()
+        {
+            batch.push_str(&line);
+            batch.push('\n');
+        }
+        // There is nobody to tell that a log cannot be written but the log.
+        let _ = output.write_all(batch.as_bytes()).and_then(|()| output.flush());
+    }
+}
+
+fn millis(record: &Record) -> f64 {
+    (record.started.elapsed().as_micros() as f64) / 1000.0
+}
+
+/// Words in a fixed order; those that a client chooses are quoted and escaped.
+fn text(record: &Record) -> String {
+    let none =
+        Summary { method: "-".into(), authority: "-".into(), path: "-".into(), user_agent: "-".into() };
+    let summary = record.summary.as_ref().unwrap_or(&none);
+    let request = format!("{} {}{}", summary.method, summary.authority, summary.path);
+    let rule = record.rule().map_or_else(|| "-".into(), |rule| rule.to_string());
+    format!(
+        "{} {} {request:?} {} {} received={} sent={} ms={:.3} listener={} route={} rule={rule} endpoint={} \
+         attempts={} id={} agent={:?}",
+        Timestamp::now(),
+        record.client,
+        record.status,
+        record.reason.as_str(),
+        record.received,
+        record.sent,
+        millis(record),
+        record.listener(),
+        record.route(),
+        record.endpoint(),
+        record.attempts,
+        String::from_utf8_lossy(&record.request_id),
+        summary.user_agent,
+    )
+}
+
+fn json(record: &Record) -> String {
+    let summary = record.summary.as_ref();
+    let present = |text: String| (text != "-").then_some(text);
+    json!({
+        "time": Timestamp::now().to_string(),
+        "client": record.client.to_string(),
+        "method": summary.map(|summary| &summary.method),
+        "authority": summary.map(|summary| &summary.authority),
+        "path": summary.map(|summary| &summary.path),
+        "user_agent": summary.map(|summary| &summary.user_agent),
+        "protocol": protocol(record),
+        "status": record.status,
+        "reason": record.reason.as_str(),
+        "bytes_received": record.received,
+        "bytes_sent": record.sent,
+        "duration_ms": millis(record),
+        "listener": present(record.listener()),
+        "route": present(record.route()),
+        "rule": record.rule(),
+        "endpoint": present(record.endpoint().to_owned()),
+        "attempts": record.attempts,
+        "request_id": String::from_utf8_lossy(&record.request_id),
+    })
+    .to_string()
+}
+
+fn protocol(record: &Record) -> &'static str {
+    use portcullis_http1::Version;
+    match record.version {
+        Version::Http10 => "HTTP/1.0",
+        Version::Http11 => "HTTP/1.1",
+        Version::Http2 => "HTTP/2",
+        Version::Http3 => "HTTP/3",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portcullis_http1::Version;
+
+    use super::*;
+    use crate::reason::Reason;
+
+    fn record() -> Record {
+        let mut record = Record::new(([192, 0, 2, 1], 5000).into(), Version::Http2);
+        record.summary = Some(Summary {
+            method: "GET".into(),
+            authority: "a.test".into(),
+            path: "/\u{1b}\"x".into(),
+            user_agent: "curl \u{7}".into(),
+        });
+        record.status = 404;
+        record.reason = Reason::NoRule;
+        record.request_id = b"id".to_vec();
+        record
+    }
+
+    /// A line is one line, and nothing a client sends reaches a terminal raw.
+    #[test]
+    fn what_a_client_sends_is_escaped() {
+        let line = text(&record());
+        assert!(line.contains(r#"192.0.2.1:5000 "GET a.test/\u{1b}\"x" 404 no_rule"#), "{line}");
+        assert!(!line.contains(['\u{1b}', '\u{7}', '\n']));
+    }
+
+    #[test]
+    fn json_has_a_field_for_each_question() {
+        let line: serde_json::Value = serde_json::from_str(&json(&record())).unwrap();
+        assert_eq!(line["protocol"], "HTTP/2");
+        assert_eq!(line["reason"], "no_rule");
+        assert_eq!(line["route"], serde_json::Value::Null);
+        assert_eq!(line["path"], "/\u{1b}\"x");
+    }
+}

@@ -1,0 +1,10 @@
+//! TLS towards clients: the listener by server name, the certificate by what the client can verify, and sessions
+//! that resume only where they began.
+
+mod certificates;
+mod config;
+mod handshake;
+mod sessions;
+
+pub(crate) use handshake::accept;
+pub(crate) use sessions::{Sessions, TlsPort};

@@ -1,0 +1,125 @@
+//! A backend's endpoints, which change in place under the rules that lead to them.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use arc_swap::ArcSwap;
+use hashbrown::HashMap;
+use portcullis_model::{ClusterKey, EndpointAddress, Endpoints, UpstreamProtocol};
+
+/// A backend as it is spoken to, shared by all rules that lead to it.
+pub(crate) struct Cluster {
+    pub(crate) key: ClusterKey,
+    /// Never the same for two clusters of a process.
+    pub(crate) id: u64,
+    /// Counts the changes of `targets`.
+    version: AtomicU64,
+    targets: ArcSwap<Vec<Arc<Target>>>,
+}
+
+/// Where requests to an endpoint go, and all that makes a connection to it different from others.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) address: EndpointAddress,
+    /// The address, for logs.
+    pub(crate) label: String,
+    /// Never the same for two targets of a process: connections are pooled by it.
+    pub(crate) id: u64,
+}
+
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Cluster {
+    pub(crate) fn new(key: ClusterKey) -> Cluster {
+        Cluster { key, id: next_id(), version: AtomicU64::new(0), targets: ArcSwap::default() }
+    }
+
+    pub(crate) fn set_endpoints(&self, targets: Option<Vec<Arc<Target>>>) {
+        self.targets.store(Arc::new(targets.unwrap_or_default()));
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Changes whenever the endpoints do.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn targets(&self) -> Arc<Vec<Arc<Target>>> {
+        self.targets.load_full()
+    }
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cluster").field(&self.key).finish()
+    }
+}
+
+/// The targets in use: an endpoint that several backends or versions have in common keeps its connections.
+#[derive(Default)]
+pub(crate) struct Targets(
+    HashMap<(EndpointAddress, UpstreamProtocol), Weak<Target>, foldhash::fast::RandomState>,
+);
+
+impl Targets {
+    /// The targets of the endpoints that take requests.
+    pub(crate) fn of(&mut self, endpoints: &Endpoints, protocol: UpstreamProtocol) -> Vec<Arc<Target>> {
+        endpoints.usable().map(|endpoint| self.target(&endpoint.address, protocol)).collect()
+    }
+
+    fn target(&mut self, address: &EndpointAddress, protocol: UpstreamProtocol) -> Arc<Target> {
+        let slot = self.0.entry((address.clone(), protocol)).or_default();
+        if let Some(target) = slot.upgrade() {
+            return target;
+        }
+        let target = Target { address: address.clone(), label: label(address), id: next_id() };
+        let target = Arc::new(target);
+        *slot = Arc::downgrade(&target);
+        target
+    }
+
+    /// Forgets those out of use.
+    pub(crate) fn sweep(&mut self) {
+        self.0.retain(|_, target| target.strong_count() > 0);
+    }
+}
+
+fn label(address: &EndpointAddress) -> String {
+    match address {
+        EndpointAddress::Socket(address) => address.to_string(),
+        EndpointAddress::Name { hostname, port } => format!("{}:{port}", hostname.as_str()),
+        EndpointAddress::Unix(path) => format!("unix:{path}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portcullis_model::{Endpoint, EndpointState, EndpointsKey, Origin};
+
+    use super::*;
+
+    fn endpoints(ports: &[u16]) -> Endpoints {
+        let origin = Origin { kind: "Service".into(), namespace: "default".into(), name: "web".into() };
+        let endpoint = |port: &u16| Endpoint {
+            address: EndpointAddress::Socket(([10, 0, 0, 1], *port).into()),
+            state: EndpointState::Ready,
+        };
+        Endpoints { key: EndpointsKey { origin, port: 80 }, endpoints: ports.iter().map(endpoint).collect() }
+    }
+
+    #[test]
+    fn an_endpoint_that_stays_keeps_its_identity() {
+        let mut targets = Targets::default();
+        let before = targets.of(&endpoints(&[1, 2]), UpstreamProtocol::Http1);
+        let after = targets.of(&endpoints(&[2, 3]), UpstreamProtocol::Http1);
+        assert_eq!(before[1].id, after[0].id);
+        assert_ne!(before[0].id, after[1].id);
+        drop((before, after));
+        targets.sweep();
+        assert!(targets.0.is_empty());
+    }
+}

@@ -1,0 +1,196 @@
+//! A worker's view of the backends: whose turn it is, and which connections wait for a request.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::cluster::{Cluster, Target};
+use super::connect::{self, Forbidden};
+use super::connection::{Upstream, UpstreamStream};
+use super::dns::Dns;
+use crate::error::ProxyError;
+use crate::limits::Limits;
+use crate::reason::Reason;
+use crate::timer::{Timer, within};
+
+type Map<V> = hashbrown::HashMap<u64, V, foldhash::fast::RandomState>;
+
+/// How long a worker remembers a backend that nobody asks for.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
+
+/// The backends that a worker has spoken to.
+pub(crate) struct Pools {
+    clusters: RefCell<Map<Rc<LocalCluster>>>,
+    endpoints: RefCell<Map<Weak<LocalTarget>>>,
+    dns: Dns,
+    forbidden: Forbidden,
+    idle_timeout: Duration,
+    max_idle: usize,
+    max_requests: usize,
+}
+
+/// A backend as one worker sees it.
+pub(crate) struct LocalCluster {
+    version: Cell<u64>,
+    targets: RefCell<Rc<[Rc<LocalTarget>]>>,
+    turn: Cell<usize>,
+    requests: Cell<usize>,
+    used: Cell<Instant>,
+}
+
+/// An endpoint as one worker sees it.
+pub(crate) struct LocalTarget {
+    pub(crate) target: Arc<Target>,
+    idle: RefCell<Vec<Idle>>,
+}
+
+struct Idle {
+    stream: UpstreamStream,
+    since: Instant,
+}
+
+/// A request's place at a backend, and its endpoints in the order in which they are to be tried.
+pub(crate) struct Taken {
+    cluster: Rc<LocalCluster>,
+    targets: Rc<[Rc<LocalTarget>]>,
+    turn: usize,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.cluster.requests.set(self.cluster.requests.get().saturating_sub(1));
+    }
+}
+
+impl Taken {
+    /// The endpoint of an attempt, the first being 0: each tries another, as long as there is one.
+    pub(crate) fn endpoint(&self, attempt: usize) -> Option<&Rc<LocalTarget>> {
+        self.targets.get(self.turn.wrapping_add(attempt).checked_rem(self.targets.len())?)
+    }
+
+    /// How many endpoints there are.
+    pub(crate) fn endpoints(&self) -> usize {
+        self.targets.len()
+    }
+}
+
+impl Pools {
+    pub(crate) fn new(limits: &Limits, forbidden: Forbidden) -> Pools {
+        Pools {
+            clusters: RefCell::default(),
+            endpoints: RefCell::default(),
+            dns: Dns::default(),
+            forbidden,
+            idle_timeout: limits.upstream_idle_timeout,
+            max_idle: limits.upstream_idle_connections,
+            max_requests: limits.upstream_requests,
+        }
+    }
+
+    /// Takes a request's place at a backend.
+    pub(crate) fn take(&self, cluster: &Cluster) -> Result<Taken, ProxyError> {
+        let local = self.cluster(cluster);
+        if local.requests.get() >= self.max_requests {
+            return Err(connect::failed(Reason::UpstreamOverflow));
+        }
+        let targets = Rc::clone(&local.targets.borrow());
+        if targets.is_empty() {
+            return Err(connect::failed(Reason::NoEndpoint));
+        }
+        let turn = local.turn.replace(local.turn.get().wrapping_add(1));
+        local.requests.set(local.requests.get() + 1);
+        Ok(Taken { cluster: local, targets, turn })
+    }
+
+    fn cluster(&self, cluster: &Cluster) -> Rc<LocalCluster> {
+        let mut clusters = self.clusters.borrow_mut();
+        let local = clusters.entry(cluster.id).or_insert_with(|| {
+            Rc::new(LocalCluster {
+                version: Cell::new(u64::MAX),
+                targets: RefCell::new(Rc::default()),
+                turn: Cell::new(0),
+                requests: Cell::new(0),
+                used: Cell::new(Instant::now()),
+            })
+        });
+        let version = cluster.version();
+        if local.version.replace(version) != version {
+            local.used.set(Instant::now());
+            let targets = cluster.targets();
+            *local.targets.borrow_mut() = targets.iter().map(|target| self.endpoint(target)).collect();
+        }
+        Rc::clone(local)
+    }
+
+    fn endpoint(&self, target: &Arc<Target>) -> Rc<LocalTarget> {
+        let mut endpoints = self.endpoints.borrow_mut();
+        let slot = endpoints.entry(target.id).or_default();
+        slot.upgrade().unwrap_or_else(|| {
+            let local = LocalTarget { target: Arc::clone(target), idle: RefCell::default() };
+            let local = Rc::new(local);
+            *slot = Rc::downgrade(&local);
+            local
+        })
+    }
+
+    /// A pooled connection that is still open, the one used last. With `certainly` the kernel is asked too: for
+    /// requests that cannot be sent twice.
+    pub(crate) fn reuse(&self, endpoint: &LocalTarget, certainly: bool) -> Option<Upstream> {
+        let mut idle = endpoint.idle.borrow_mut();
+        while let Some(Idle { stream, since }) = idle.pop() {
+            if since.elapsed() >= self.idle_timeout {
+                idle.clear(); // the others have waited longer
+                return None;
+            }
+            if stream.seems_idle() && (!certainly || stream.is_idle()) {
+                return Some(Upstream { stream, reused: true });
+            }
+        }
+        None
+    }
+
+    /// A new connection.
+    pub(crate) async fn connect(
+        &self,
+        endpoint: &LocalTarget,
+        timer: &Timer,
+        timeout: Duration,
+    ) -> Result<Upstream, ProxyError> {
+        timer.set(timeout);
+        let connecting = connect::connect(&endpoint.target.address, &self.dns, self.forbidden);
+        let connected = within(timer, connecting).await;
+        timer.clear();
+        match connected {
+            Some(stream) => Ok(Upstream { stream: stream?, reused: false }),
+            None => Err(connect::failed(Reason::ConnectTimeout)),
+        }
+    }
+
+    /// Keeps a connection whose exchange has ended in step for the next request.
+    pub(crate) fn give_back(&self, endpoint: &LocalTarget, upstream: Upstream) {
+        let mut idle = endpoint.idle.borrow_mut();
+        if idle.len() < self.max_idle {
+            idle.push(Idle { stream: upstream.stream, since: Instant::now() });
+        }
+    }
+
+    /// Closes connections that waited too long and forgets backends that nobody asks for.
+    pub(crate) fn sweep(&self) {
+        self.endpoints.borrow_mut().retain(|_, endpoint| {
+            let Some(endpoint) = endpoint.upgrade() else { return false };
+            let mut idle = endpoint.idle.borrow_mut();
+            let expired = idle.partition_point(|idle| idle.since.elapsed() >= self.idle_timeout);
+            idle.drain(..expired);
+            true
+        });
+        self.clusters.borrow_mut().retain(|_, cluster| {
+            let busy = cluster.requests.get() > 0;
+            let idle = cluster.targets.borrow().iter().all(|target| target.idle.borrow().is_empty());
+            if busy || !idle {
+                cluster.used.set(Instant::now());
+            }
+            busy || cluster.used.get().elapsed() < FORGET_AFTER
+        });
+    }
+}

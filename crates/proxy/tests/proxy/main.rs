@@ -1,0 +1,14 @@
+//! The data plane on loopback sockets, with hand-built models: no Kubernetes object, no library for HTTP.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod configuration;
+mod forwarding;
+mod hygiene;
+mod support;
+mod timeouts;

@@ -1,0 +1,95 @@
+//! A proxy under test, scripted backends, and a client that speaks bytes.
+
+pub(crate) mod backend;
+pub(crate) mod client;
+pub(crate) mod model;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use portcullis_model::{BindAddress, Model};
+use portcullis_proxy::{Limits, Proxy, ProxyHandle, ProxyOptions, Report};
+
+pub(crate) use backend::Backend;
+pub(crate) use client::Client;
+pub(crate) use model::{Gateway, Rules};
+
+/// How long a test waits for what must happen.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What comes to be in time, and is not announced.
+pub(crate) fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let until = std::time::Instant::now() + PATIENCE;
+    loop {
+        match look() {
+            Some(found) => return found,
+            None => assert!(std::time::Instant::now() < until, "it does not come to be"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A running proxy.
+pub(crate) struct Running {
+    pub(crate) proxy: ProxyHandle,
+    pub(crate) reports: Receiver<Report>,
+    pub(crate) bound: Vec<(BindAddress, SocketAddr)>,
+}
+
+impl Running {
+    /// With one worker, so that what a worker keeps is what the test sees.
+    pub(crate) fn options() -> ProxyOptions {
+        ProxyOptions { workers: 1, ..ProxyOptions::default() }
+    }
+
+    pub(crate) fn start(gateway: &Gateway) -> Running {
+        Running::with(gateway, Running::options())
+    }
+
+    pub(crate) fn limited(gateway: &Gateway, limit: impl FnOnce(&mut Limits)) -> Running {
+        let mut options = Running::options();
+        limit(&mut options.limits);
+        Running::with(gateway, options)
+    }
+
+    pub(crate) fn with(gateway: &Gateway, options: ProxyOptions) -> Running {
+        let mut running = Running::idle(options);
+        running.apply(&gateway.model());
+        running
+    }
+
+    /// Without a configuration.
+    pub(crate) fn idle(options: ProxyOptions) -> Running {
+        let (proxy, reports) = Proxy::start(options).unwrap();
+        Running { proxy, reports, bound: Vec::new() }
+    }
+
+    /// Applies a model and waits for the addresses that are new.
+    pub(crate) fn apply(&mut self, model: &Arc<Model>) {
+        let new = model.ports.keys().filter(|address| !self.bound.iter().any(|(bound, _)| bound == *address));
+        let new = new.count();
+        self.proxy.apply(model);
+        for _ in 0..new {
+            let report = self.reports.recv_timeout(PATIENCE).unwrap();
+            self.bound.push((report.address, report.result.unwrap()));
+        }
+    }
+
+    /// Where the first address accepts connections.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.bound[0].1
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::connect(self.address())
+    }
+
+    /// The answer to a request on a connection of its own.
+    pub(crate) fn send(&self, request: &str) -> client::Answer {
+        let mut client = self.client();
+        client.send(request);
+        client.answer()
+    }
+}

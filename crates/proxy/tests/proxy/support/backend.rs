@@ -1,0 +1,127 @@
+//! Backends that follow a script, a thread a connection.
+
+use std::io::Write;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::PATIENCE;
+use super::client::Client;
+
+/// A backend.
+pub(crate) struct Backend {
+    pub(crate) address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+    heads: Receiver<String>,
+}
+
+/// A connection that a script serves.
+pub(crate) struct Connection {
+    client: Client,
+    heads: Sender<String>,
+    /// Which connection of the backend this is, from 0.
+    pub(crate) number: usize,
+}
+
+impl Connection {
+    /// The next request's head, or none at the end.
+    pub(crate) fn request(&mut self) -> Option<String> {
+        let mut byte = [0];
+        if !matches!(self.client.stream.peek(&mut byte), Ok(1)) {
+            return None;
+        }
+        let head = self.client.until("\r\n\r\n");
+        let _ = self.heads.send(head.clone());
+        Some(head)
+    }
+
+    pub(crate) fn write(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.client.stream.write_all(bytes.as_ref());
+    }
+
+    /// Answers with a body.
+    pub(crate) fn answer(&mut self, body: &str) {
+        self.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+    }
+
+    pub(crate) fn exactly(&mut self, len: usize) -> String {
+        self.client.exactly(len)
+    }
+
+    pub(crate) fn until(&mut self, end: &str) -> String {
+        self.client.until(end)
+    }
+
+    pub(crate) fn half_close(&self) {
+        let _ = self.client.stream.shutdown(Shutdown::Write);
+    }
+
+    /// Everything to the end of the connection.
+    pub(crate) fn rest(&mut self) -> String {
+        self.client.rest()
+    }
+}
+
+impl Backend {
+    /// Serves every connection by a script.
+    pub(crate) fn scripted(script: impl Fn(&mut Connection) + Send + Sync + 'static) -> Backend {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let (counted, script) = (Arc::clone(&connections), Arc::new(script));
+        let (heads, received) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream: TcpStream = stream.unwrap();
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                stream.set_nodelay(true).unwrap();
+                let number = counted.fetch_add(1, Ordering::SeqCst);
+                let mut connection =
+                    Connection { client: Client::over(stream), heads: heads.clone(), number };
+                let script = Arc::clone(&script);
+                std::thread::spawn(move || script(&mut connection));
+            }
+        });
+        Backend { address, connections, heads: received }
+    }
+
+    /// Answers every request, which has no body, with its name.
+    pub(crate) fn named(name: &'static str) -> Backend {
+        Backend::scripted(move |connection| {
+            while connection.request().is_some() {
+                connection.answer(name);
+            }
+        })
+    }
+
+    /// The head of the next request that came.
+    pub(crate) fn head(&self) -> String {
+        self.heads.recv_timeout(PATIENCE).expect("a request in time")
+    }
+
+    /// Whether no request came that was not asked for.
+    pub(crate) fn no_more_heads(&self) -> bool {
+        self.heads.try_recv().is_err()
+    }
+
+    /// How many connections were accepted.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+/// An address at which nobody listens.
+pub(crate) fn nobody() -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.local_addr().unwrap()
+}
+
+/// The fields of a head with this name, in lower case, and their values.
+pub(crate) fn fields(head: &str, name: &str) -> Vec<String> {
+    let fields = head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    fields
+        .filter(|(found, _)| found.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.trim().to_owned())
+        .collect()
+}

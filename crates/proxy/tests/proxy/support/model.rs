@@ -1,0 +1,159 @@
+//! Models in a few words.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_model::{
+    Action, Age, BindAddress, Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState, Endpoints,
+    EndpointsKey, Filter, Forward, HostPattern, Listener, ListenerId, ListenerProtocol, Match, Model, Origin,
+    PathMatch, Port, Route, Rule, RuleId, Target, Timeouts, UpstreamProtocol, WeightedBackend,
+};
+
+/// The listeners of one address, and the backends by name.
+#[derive(Clone, Default)]
+pub(crate) struct Gateway {
+    listeners: Vec<Arc<Listener>>,
+    backends: BTreeMap<String, Vec<EndpointAddress>>,
+    /// The model's port number, which redirects name; sockets take a free one.
+    ip: Option<IpAddr>,
+}
+
+/// The rules of a route.
+#[derive(Clone, Default)]
+pub(crate) struct Rules {
+    rules: Vec<Rule>,
+}
+
+pub(crate) fn origin(kind: &str, name: &str) -> Origin {
+    Origin { kind: kind.into(), namespace: "default".into(), name: name.into() }
+}
+
+fn cluster_key(name: &str) -> ClusterKey {
+    let endpoints = EndpointsKey { origin: origin("Service", name), port: 80 };
+    ClusterKey { endpoints, protocol: UpstreamProtocol::Http1 }
+}
+
+pub(crate) fn prefix(path: &str) -> Match {
+    let path = PathMatch::Prefix(path.trim_end_matches('/').into());
+    Match { path, method: None, headers: Vec::new(), query: Vec::new() }
+}
+
+impl Rules {
+    pub(crate) fn new() -> Rules {
+        Rules::default()
+    }
+
+    pub(crate) fn rule(mut self, path: &str, action: Action) -> Rules {
+        self.rules.push(Rule {
+            id: RuleId { route: origin("HTTPRoute", "route"), index: self.rules.len(), name: None },
+            matches: vec![prefix(path)],
+            filters: Vec::new(),
+            action,
+            timeouts: Timeouts::default(),
+        });
+        self
+    }
+
+    /// A rule that sends everything below a path to a backend.
+    pub(crate) fn to(self, path: &str, backend: &str) -> Rules {
+        self.rule(path, forward(&[(backend, 1)]))
+    }
+
+    /// Filters of the last rule.
+    pub(crate) fn filters(mut self, filters: Vec<Filter>) -> Rules {
+        self.rules.last_mut().unwrap().filters = filters;
+        self
+    }
+
+    /// Timeouts of the last rule.
+    pub(crate) fn timeouts(mut self, request: Option<u64>, backend: Option<u64>) -> Rules {
+        self.rules.last_mut().unwrap().timeouts = Timeouts {
+            request: request.map(Duration::from_millis),
+            backend_request: backend.map(Duration::from_millis),
+        };
+        self
+    }
+
+    fn route(self) -> Arc<Route> {
+        Arc::new(Route {
+            origin: origin("HTTPRoute", "route"),
+            age: Age::UNKNOWN,
+            hostnames: vec![HostPattern::Any],
+            rules: self.rules.into_iter().map(Arc::new).collect(),
+        })
+    }
+}
+
+pub(crate) fn forward(backends: &[(&str, u32)]) -> Action {
+    let backend = |(name, weight): &(&str, u32)| WeightedBackend {
+        origin: origin("Service", name),
+        port: Some(80),
+        weight: *weight,
+        target: Target::Cluster(cluster_key(name)),
+        filters: Vec::new(),
+    };
+    Action::Forward(Forward { backends: backends.iter().map(backend).collect() })
+}
+
+impl Gateway {
+    pub(crate) fn new() -> Gateway {
+        Gateway::default()
+    }
+
+    /// One HTTP listener for every host, whose one rule sends everything to these endpoints.
+    pub(crate) fn to(address: SocketAddr) -> Gateway {
+        Gateway::new().http("", Rules::new().to("/", "web")).backend("web", &[address])
+    }
+
+    pub(crate) fn http(self, hostname: &str, rules: Rules) -> Gateway {
+        self.listener(hostname, ListenerProtocol::Http, rules)
+    }
+
+    pub(crate) fn listener(mut self, hostname: &str, protocol: ListenerProtocol, rules: Rules) -> Gateway {
+        let name = format!("listener-{}", self.listeners.len());
+        let gateway = origin("Gateway", "gateway");
+        self.listeners.push(Arc::new(Listener {
+            id: ListenerId { gateway: gateway.clone(), owner: gateway, name: name.into() },
+            port: 80,
+            hostname: HostPattern::parse(hostname),
+            protocol,
+            routes: vec![rules.route()],
+        }));
+        self
+    }
+
+    pub(crate) fn backend(self, name: &str, addresses: &[SocketAddr]) -> Gateway {
+        self.endpoints(name, addresses.iter().map(|address| EndpointAddress::Socket(*address)).collect())
+    }
+
+    pub(crate) fn endpoints(mut self, name: &str, endpoints: Vec<EndpointAddress>) -> Gateway {
+        self.backends.insert(name.to_owned(), endpoints);
+        self
+    }
+
+    /// Binds another loopback address than 127.0.0.1.
+    pub(crate) fn at(mut self, ip: [u8; 4]) -> Gateway {
+        self.ip = Some(Ipv4Addr::from(ip).into());
+        self
+    }
+
+    pub(crate) fn model(&self) -> Arc<Model> {
+        let mut model = Model::default();
+        let address = BindAddress { ip: self.ip.unwrap_or(Ipv4Addr::LOCALHOST.into()), port: 0 };
+        model.ports.insert(address, Arc::new(Port { listeners: self.listeners.clone() }));
+        for (name, addresses) in &self.backends {
+            let key = cluster_key(name);
+            let endpoint = |address: &EndpointAddress| Endpoint {
+                address: address.clone(),
+                state: EndpointState::Ready,
+            };
+            let endpoints = addresses.iter().map(endpoint).collect();
+            let endpoints = Endpoints { key: key.endpoints.clone(), endpoints };
+            model.endpoints.insert(key.endpoints.clone(), Arc::new(endpoints));
+            model.clusters.insert(key.clone(), Arc::new(Cluster { key }));
+        }
+        Arc::new(model)
+    }
+}

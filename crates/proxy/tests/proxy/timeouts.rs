@@ -1,0 +1,143 @@
+//! Timeouts of rules and of clients, limits.
+
+use std::time::{Duration, Instant};
+
+use crate::support::{Backend, Gateway, Rules, Running};
+
+fn silent() -> Backend {
+    Backend::scripted(|connection| {
+        connection.request();
+        connection.rest();
+    })
+}
+
+#[test]
+fn a_request_timeout_is_504_and_the_connection_lives() {
+    for (request, backend) in [(Some(100), None), (None, Some(100)), (Some(100), Some(5000))] {
+        let server = silent();
+        let rules = Rules::new().to("/slow", "web").timeouts(request, backend);
+        let running = Running::start(&Gateway::new().http("", rules).backend("web", &[server.address]));
+        let mut client = running.client();
+        let before = Instant::now();
+        assert_eq!(client.get("a", "/slow").status, 504);
+        assert!(before.elapsed() >= Duration::from_millis(100));
+        assert_eq!(client.get("a", "/other").status, 404);
+    }
+}
+
+#[test]
+fn past_the_head_expiry_cuts_the_answer() {
+    let server = Backend::scripted(|connection| {
+        connection.request();
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+        connection.rest();
+    });
+    let rules = Rules::new().to("/", "web").timeouts(Some(100), None);
+    let running = Running::start(&Gateway::new().http("", rules).backend("web", &[server.address]));
+    let mut client = running.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.head().status, 200);
+    assert_eq!(client.rest(), "half");
+}
+
+#[test]
+fn a_tunnel_is_free_of_timeouts() {
+    let server = Backend::scripted(|connection| {
+        connection.request();
+        connection.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+        let said = connection.exactly(2);
+        connection.write(said);
+    });
+    let rules = Rules::new().to("/", "web").timeouts(Some(50), Some(50));
+    let running = Running::start(&Gateway::new().http("", rules).backend("web", &[server.address]));
+    let mut client = running.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+    assert_eq!(client.head().status, 101);
+    std::thread::sleep(Duration::from_millis(150)); // longer than both timeouts: nothing to be awaited
+    client.send("ok");
+    assert_eq!(client.exactly(2), "ok");
+}
+
+#[test]
+fn a_slow_head_is_408() {
+    let running = Running::limited(&Gateway::to(silent().address), |limits| {
+        limits.head_timeout = Duration::from_millis(100);
+    });
+    let mut client = running.client();
+    client.send("GET / HTTP/1.1\r\nHost:");
+    assert_eq!(client.answer().status, 408);
+    assert_eq!(client.rest(), "");
+}
+
+#[test]
+fn a_connection_without_a_request_ends_silently() {
+    let backend = Backend::named("web");
+    let running = Running::limited(&Gateway::to(backend.address), |limits| {
+        limits.head_timeout = Duration::from_millis(100);
+        limits.idle_timeout = Duration::from_millis(100);
+    });
+    assert_eq!(running.client().rest(), "");
+    let mut client = running.client();
+    assert_eq!(client.get("a", "/").status, 200);
+    assert_eq!(client.rest(), "");
+}
+
+#[test]
+fn a_slow_body_is_408() {
+    let server = silent();
+    let running = Running::limited(&Gateway::to(server.address), |limits| {
+        limits.body_timeout = Duration::from_millis(100);
+    });
+    let mut client = running.client();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
+    assert_eq!(client.answer().status, 408);
+}
+
+#[test]
+fn a_body_over_the_limit_is_413() {
+    let server = silent();
+    let running = Running::limited(&Gateway::to(server.address), |limits| {
+        limits.set("body-bytes", "10").unwrap();
+    });
+    assert_eq!(running.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n").status, 413);
+    let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n";
+    assert_eq!(running.send(chunked).status, 413);
+}
+
+#[test]
+fn connections_over_the_limit_are_closed() {
+    let backend = Backend::named("web");
+    let running = Running::limited(&Gateway::to(backend.address), |limits| limits.connections_per_port = 1);
+    let mut first = running.client();
+    assert_eq!(first.get("a", "/").status, 200);
+    assert_eq!(running.client().rest(), "");
+    assert_eq!(first.get("a", "/").status, 200);
+}
+
+#[test]
+fn a_backend_with_too_many_requests_is_503() {
+    let server = silent();
+    let running = Running::limited(&Gateway::to(server.address), |limits| limits.upstream_requests = 1);
+    let mut first = running.client();
+    first.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    server.head();
+    assert_eq!(running.client().get("a", "/").status, 503);
+}
+
+/// Pooled connections are closed before common backends close them.
+#[test]
+fn idle_connections_to_backends_are_closed() {
+    let (closed, is_closed) = std::sync::mpsc::channel();
+    let closed = std::sync::Mutex::new(closed);
+    let server = Backend::scripted(move |connection| {
+        connection.request();
+        connection.answer("x");
+        connection.rest();
+        closed.lock().unwrap().send(()).unwrap();
+    });
+    let running = Running::limited(&Gateway::to(server.address), |limits| {
+        limits.upstream_idle_timeout = Duration::from_millis(10);
+    });
+    assert_eq!(running.client().get("a", "/").status, 200);
+    is_closed.recv_timeout(crate::support::PATIENCE).unwrap();
+}
