@@ -20,3 +20,16 @@ pub(crate) const COALESCE: Duration = Duration::from_millis(5);
 
 /// How long a file that somebody has open for writing must be silent before it is read anyway.
 pub(crate) const SILENCE: Duration = Duration::from_millis(100);
+
+/// Events without a removal among them are acted on when none has followed for this long: a removal may be
+/// the first half of an editor's way of saving.
+pub(crate) const QUIET: Duration = Duration::from_millis(1);
+
+/// A file changed within this time may be changed again without its times showing it.
+pub(crate) const FRESH: Duration = Duration::from_millis(100);
+
+/// Folders within each other.
+pub(crate) const MAX_FOLDERS: usize = 64;
+
+/// How often paths are looked at when the operating system gives no notice of changes.
+pub(crate) const POLL: Duration = Duration::from_secs(2);

@@ -1,11 +1,12 @@
 //! YAML as kubectl reads it, with the place of every node.
 //!
-//! [`parse`] turns text into [`Document`]s of [`Node`]s: events come from `saphyr-parser`, plain scalars get
+//! [`parse`] turns text into [`Document`]s of [`Node`]s: events come from `granit-parser`, plain scalars get
 //! YAML 1.1 meaning ([`scalar`]), anchors and merge keys are expanded within bounds ([`compose`]). JSON is
-//! read by the same path, of which it is a subset.
+//! read by the same path, of which it is a subset but for values that follow each other ([`json_values`]).
 
 mod compose;
 mod json;
+mod json_values;
 mod mapping;
 mod number;
 mod scalar;
@@ -13,18 +14,19 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use compose::parse;
 pub(crate) use scalar::Scalar;
 
+use portcullis_api::FieldPath;
+use portcullis_api::field_path::Step;
 use std::fmt;
 
 /// A place in a file: both numbers count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub(crate) struct Place {
     /// The line.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The column.
-    pub column: u32,
+    pub(crate) column: u32,
 }
 
 impl fmt::Display for Place {
@@ -67,6 +69,14 @@ pub(crate) struct Entry {
     pub(crate) value: Node,
 }
 
+/// The documents of a text, in order.
+pub(crate) fn parse(text: &str) -> Vec<Document> {
+    match json_values::split(text) {
+        Some(values) => values.into_iter().flat_map(json_values::Value::documents).collect(),
+        None => compose::parse(text),
+    }
+}
+
 impl Content {
     fn null() -> Self {
         Self::Scalar(Scalar { text: "".into(), value: scalar::Resolved::Null })
@@ -94,6 +104,15 @@ impl Node {
             Content::Mapping(entries) => entries.iter().find(|e| &*e.key == key).map(|e| &e.value),
             Content::Scalar(_) | Content::Sequence(_) => None,
         }
+    }
+
+    /// The node that a field path leads to.
+    pub(crate) fn at(&self, path: &FieldPath) -> Option<&Node> {
+        path.steps().iter().try_fold(self, |node, step| match (step, &node.content) {
+            (Step::Field(name) | Step::Key(name), _) => node.get(name),
+            (Step::Index(index), Content::Sequence(items)) => items.get(*index),
+            (Step::Index(_), _) => None,
+        })
     }
 
     /// The text of a string scalar.

@@ -51,7 +51,7 @@ impl fmt::Debug for HeaderValue {
 }
 
 /// A filter of a rule or of a backend.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
     /// Changes request headers.
     RequestHeaders(HeaderModifier),

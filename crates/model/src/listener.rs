@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::{HostPattern, Origin, Route, TlsServer};
 
 /// What is served at one address and port: listeners that share it, told apart by protocol and hostname.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// All accepted listeners of the port, in merged order. No two share protocol and hostname.
     pub listeners: Vec<Arc<Listener>>,
@@ -14,7 +14,7 @@ pub struct Port {
 
 /// A listener that was accepted. It takes the requests for which its hostname is the most specific of the
 /// port's listeners of its protocol, even if it then fails them (GatewayHTTPListenerIsolation).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
     /// Which listener this is.
     pub id: ListenerId,
@@ -46,7 +46,7 @@ impl fmt::Display for ListenerId {
 }
 
 /// What a listener speaks.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenerProtocol {
     /// HTTP/1.1 and HTTP/2 by prior knowledge, in clear.
     Http,

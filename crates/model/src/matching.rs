@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{HeaderName, Pattern};
 
 /// One entry of a rule's `matches`; all of its predicates must hold.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
     /// The path; an absent `path` is `Prefix("/")`.
     pub path: PathMatch,
@@ -18,7 +18,7 @@ pub struct Match {
 }
 
 /// What a path must be like. Paths are compared in their canonical form, case-sensitively.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathMatch {
     /// This path alone; `/two/` is not `/two`.
     Exact(Arc<str>),
@@ -30,7 +30,7 @@ pub enum PathMatch {
 }
 
 /// A header that must be there.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderMatch {
     /// The header's name.
     pub name: HeaderName,
@@ -39,7 +39,7 @@ pub struct HeaderMatch {
 }
 
 /// A query parameter that must be there; the first of its name counts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryMatch {
     /// The parameter's name, compared exactly after percent-decoding.
     pub name: Arc<str>,
@@ -48,7 +48,7 @@ pub struct QueryMatch {
 }
 
 /// What a value must be like.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueMatch {
     /// This value alone.
     Exact(Arc<str>),

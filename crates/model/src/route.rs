@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{Age, ClusterKey, Filter, HostPattern, Match, Origin, Redirect, RuleId};
 
 /// A route as one listener takes it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The route object.
     pub origin: Origin,
@@ -19,7 +19,7 @@ pub struct Route {
 }
 
 /// One rule of a route.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Which rule this is.
     pub id: RuleId,
@@ -34,7 +34,7 @@ pub struct Rule {
 }
 
 /// What becomes of a request that a rule takes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// It is sent to one of these backends.
     Forward(Forward),
@@ -45,14 +45,14 @@ pub enum Action {
 }
 
 /// The backends that share a rule's requests.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
     /// In the order of `backendRefs`; at least one has a weight above 0.
     pub backends: Vec<WeightedBackend>,
 }
 
 /// A backend and its share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightedBackend {
     /// The object that the reference names, whether or not it exists.
     pub origin: Origin,
@@ -67,7 +67,7 @@ pub struct WeightedBackend {
 }
 
 /// Where a backend's share goes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// To an endpoint of this cluster; without a usable endpoint the answer is 503.
     Cluster(ClusterKey),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Certificate;
 
 /// How a listener ends TLS.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsServer {
     /// In the order of `certificateRefs`; never empty. Chosen by name, then by what the client can verify, then
     /// by order.

@@ -1,5 +1,7 @@
 //! What an API server asks of the metadata of all objects.
 
+mod owners;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -17,13 +19,20 @@ use crate::{
 /// All annotations of an object together, in bytes of keys and values.
 const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
 
-/// Sets the namespace `default` where one is needed, and removes it where there can be none.
+/// Takes nulls in labels and annotations for empty texts, as the API server does, sets the
+/// namespace `default` where one is needed, and removes it where there can be none.
 pub(super) fn normalise(kind: Kind, fields: &mut Map<String, Value>, findings: &mut Findings) {
     let metadata = fields.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
     if metadata.is_null() {
         *metadata = Value::Object(Map::new());
     }
     let Some(metadata) = metadata.as_object_mut() else { return };
+    for field in ["labels", "annotations"] {
+        let map = metadata.get_mut(field).and_then(Value::as_object_mut);
+        for value in map.into_iter().flat_map(Map::values_mut).filter(|value| value.is_null()) {
+            *value = Value::from("");
+        }
+    }
     let given = metadata.get("namespace");
     let is_absent = given.is_none_or(|value| value.is_null() || value.as_str() == Some(""));
     if kind.is_namespaced() && is_absent {
@@ -56,6 +65,7 @@ pub(super) fn examine(kind: Kind, object: &Value, findings: &mut Findings) {
         examine_keys(metadata, "annotations", findings);
         examine_label_values(metadata, findings);
         examine_annotations_size(metadata, findings);
+        owners::examine(metadata, findings);
     });
 }
 
@@ -122,8 +132,7 @@ fn examine_keys(metadata: &Map<String, Value>, field: &'static str, findings: &m
     let map = metadata.get(field).and_then(Value::as_object);
     for key in map.into_iter().flat_map(Map::keys) {
         let folded = if field == "annotations" { key.to_lowercase() } else { key.clone() };
-        let prefix_fits = key.split_once('/').is_none_or(|(prefix, _)| prefix.len() <= 253);
-        if !LABEL_KEY.matches(&folded) || !prefix_fits {
+        if !is_qualified_name(&folded) {
             findings.within(Step::Field(field.into()), |findings| {
                 let message = format!(
                     "key {key:?} must be a name of at most 63 characters, perhaps after a DNS name and /"
@@ -132,6 +141,11 @@ fn examine_keys(metadata: &Map<String, Value>, field: &'static str, findings: &m
             });
         }
     }
+}
+
+/// A name of up to 63 characters, perhaps after a DNS name of up to 253 and a slash.
+fn is_qualified_name(text: &str) -> bool {
+    LABEL_KEY.matches(text) && text.split_once('/').is_none_or(|(prefix, _)| prefix.len() <= 253)
 }
 
 fn examine_label_values(metadata: &Map<String, Value>, findings: &mut Findings) {

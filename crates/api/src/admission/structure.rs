@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, net::IpAddr};
 
+use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::{
@@ -15,6 +16,7 @@ use crate::{
     cel::node::Node,
     diagnostic::Diagnostic,
     field_path::Step,
+    patterns::DATE_TIME,
     schema::{Field, Integer, List, Schema, Shape, Text, TextFormat, Unique, integer, type_of},
     spelling::nearest,
     text::InvalidText,
@@ -142,9 +144,13 @@ fn examine_text(text: &Text, value: &str, findings: &mut Findings) {
             None => diagnostic,
         });
     }
-    if text.format == Some(TextFormat::DateTime) && value.parse::<k8s_openapi::jiff::Timestamp>().is_err() {
+    if text.format == Some(TextFormat::DateTime) && !is_time(value) {
         findings.report(&WRONG_TYPE, "must be a time such as 2026-01-02T03:04:05Z");
     }
+}
+
+fn is_time(text: &str) -> bool {
+    DATE_TIME.matches(text) && text.parse::<Timestamp>().is_ok()
 }
 
 /// `A, B or C`.
@@ -179,10 +185,48 @@ fn examine_address(value: &Value, findings: &mut Findings) {
         return;
     }
     if let Some(value) = value.get("value").and_then(Value::as_str)
-        && value.parse::<IpAddr>().is_err()
+        && !is_ip_address(value)
     {
         findings.within(Step::Field("value".into()), |findings| {
             findings.report(&PATTERN, format!("{value:?} is not an IP address"));
         });
+    }
+}
+
+/// Whether the API server takes a text for an IP address. It tolerates zeros before the numbers of
+/// an IPv4 address, also of one at the end of an IPv6 address.
+fn is_ip_address(text: &str) -> bool {
+    let (head, tail) = text.split_at(text.rfind(':').map_or(0, |colon| colon + 1));
+    let numbers = tail.split('.').map(|number| match number.trim_start_matches('0') {
+        "" if !number.is_empty() => "0",
+        number => number,
+    });
+    let text = match tail.contains('.') {
+        true => format!("{head}{}", numbers.collect::<Vec<_>>().join(".")),
+        false => text.to_owned(),
+    };
+    text.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ip_address_may_have_leading_zeros() {
+        for good in ["192.0.2.1", "010.0.00.1", "::1", "::ffff:01.2.3.4", "2001:db8::"] {
+            assert!(is_ip_address(good), "{good}");
+        }
+        for bad in ["", "1.2.3", "1..2.3", "256.0.0.1", "::1%lo", "x.test", ":", "0x1.0.0.1"] {
+            assert!(!is_ip_address(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_written_as_rfc_3339_has_it() {
+        assert!(is_time("2026-01-02T03:04:05Z") && is_time("2026-01-02t03:04:05.5+01:00"));
+        for bad in ["2026-01-02", "2026-01-02 03:04:05Z", "2026-13-02T03:04:05Z", "now"] {
+            assert!(!is_time(bad), "{bad}");
+        }
     }
 }

@@ -3,21 +3,20 @@
 use super::scalar::{self, Resolved, Tag};
 use super::{Content, Document, Fault, Node, Place, mapping};
 use crate::limits::{BYTES_PER_NODE, MAX_ALIAS_NODES, MAX_DEPTH};
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
+use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, ScanError, Span, StrInput};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The documents of a stream, in order.
 ///
-/// What is wrong in meaning (a duplicate key, a tag that does not fit) spoils its document only; what is
-/// wrong in syntax ends the stream, since nobody knows where the next document begins.
-pub(crate) fn parse(text: &str) -> Vec<Document> {
-    let mut parser = Parser::new_from_str(text);
+/// What is wrong in one spoils that one: after an error of syntax the next `---` begins anew.
+pub(super) fn parse(text: &str) -> Vec<Document> {
+    let mut parser = Parser::new_from_str_with_options(text, options());
     let mut documents = Vec::new();
     while let Some(event) = parser.next_event() {
         let document = match event {
-            Ok((Event::DocumentStart(_), _)) => Composer::default().document(&mut parser),
+            Ok((Event::DocumentStart(..), _)) => Composer::default().document(&mut parser),
             Ok(_) => continue, // start and end of the stream and of documents
             Err(error) => Err(Stop::from(error)),
         };
@@ -26,14 +25,31 @@ pub(crate) fn parse(text: &str) -> Vec<Document> {
             Ok(document) => documents.push(document),
             Err(Stop(fault)) => {
                 documents.push(Err(vec![fault]));
-                break;
+                match parser.proceed_next_document() {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        documents.push(Err(vec![Stop::from(error).0]));
+                        break;
+                    }
+                }
             }
         }
     }
     documents
 }
 
-/// The fault after which the stream cannot be read on.
+/// What go-yaml reads and the YAML 1.2 specification does not, and the other way round.
+fn options() -> Options {
+    granit_parser::options! {
+        strict_indentation: false,
+        block_scalar_eof_without_line_feed: true,
+        emit_unresolved_aliases: true,
+        emit_comments: false,
+    }
+}
+
+/// The fault after which a document cannot be read on.
 struct Stop(Fault);
 
 impl From<ScanError> for Stop {
@@ -46,6 +62,9 @@ fn place(mark: &Marker) -> Place {
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     Place { line: number(mark.line().max(1)), column: number(mark.col()).saturating_add(1) }
 }
+
+/// The prefix of the tags that YAML itself defines, written `!!`.
+const CORE: &str = "tag:yaml.org,2002:";
 
 /// A finished node with its size, so that an alias to it is cheap to judge.
 #[derive(Clone)]
@@ -77,7 +96,7 @@ struct Composer {
 
 impl Composer {
     /// Reads one document up to its end.
-    fn document(mut self, parser: &mut Parser<'_, StrInput<'_>>) -> Result<Document, Stop> {
+    fn document<'a>(mut self, parser: &mut Parser<'a, StrInput<'a>>) -> Result<Document, Stop> {
         while let Some(event) = parser.next_event() {
             let (event, span) = event?;
             if let Some(root) = self.event(event, span)? {
@@ -99,27 +118,27 @@ impl Composer {
                 Ok(self.finish(node, anchor, weight, merge))
             }
             Event::Alias(anchor) => self.alias(anchor, place),
-            Event::SequenceStart(anchor, _) => self.start(place, anchor, Items::Sequence(Vec::new())),
-            Event::MappingStart(anchor, _) => {
+            Event::UnresolvedAlias(name) => {
+                self.faults.push(Fault::new(place, format!("there is no anchor &{name} before this alias")));
+                Ok(self.finish(Node { place, content: Content::null() }, 0, 1, false))
+            }
+            Event::SequenceStart(_, anchor, _) => self.start(place, anchor, Items::Sequence(Vec::new())),
+            Event::MappingStart(_, anchor, _) => {
                 self.start(place, anchor, Items::Mapping { pairs: Vec::new(), key: None })
             }
             Event::SequenceEnd | Event::MappingEnd => Ok(self.end()),
-            Event::Nothing
-            | Event::StreamStart
-            | Event::StreamEnd
-            | Event::DocumentStart(_)
-            | Event::DocumentEnd => Ok(None),
+            _ => Ok(None), // comments, and the ends of things that hold no node
         }
     }
 
     fn scalar(
         &mut self,
         text: Cow<'_, str>,
-        tag: Option<&saphyr_parser::Tag>,
+        tag: Option<&granit_parser::Tag>,
         plain: bool,
         place: Place,
     ) -> Node {
-        let tag = tag.map(|tag| if tag.is_yaml_core_schema() { Tag::Core(&tag.suffix) } else { Tag::Other });
+        let tag = tag.map(|tag| if tag.handle() == CORE { Tag::Core(tag.suffix()) } else { Tag::Other });
         let content = match scalar::resolve(text, tag, plain) {
             Ok(scalar) => {
                 if scalar.value == Resolved::NotFinite {

@@ -32,7 +32,10 @@ pub(super) fn entries(pairs: Vec<Pair>, faults: &mut Vec<Fault>) -> Vec<Entry> {
         } else {
             match text(&key.node) {
                 Ok(name) => mapping.written(Entry { key: name, place: key.node.place, value }, faults),
-                Err(message) => faults.push(Fault::new(key.node.place, message)),
+                Err((message, hint)) => {
+                    let hint = hint.map(str::to_owned);
+                    faults.push(Fault { place: key.node.place, message, hint });
+                }
             }
         }
     }
@@ -103,20 +106,25 @@ fn replace(entries: &mut [Entry], at: usize, entry: Entry) {
 }
 
 /// A key as JSON has it: text, though YAML may mean a boolean (`on:` is `true`) or a number.
-fn text(node: &Node) -> Result<Box<str>, String> {
+fn text(node: &Node) -> Result<Box<str>, (String, Option<&'static str>)> {
     let Content::Scalar(Scalar { text, value }) = &node.content else {
-        return Err("a key must be a scalar".into());
+        return Err(("a key must be a scalar".into(), Some(TEMPLATE)));
     };
     match value {
         Resolved::Text => Ok(text.clone()),
         Resolved::Bool(value) => Ok(value.to_string().into()),
         Resolved::Number(Number::Signed(value)) => Ok(value.to_string().into()),
         Resolved::Number(Number::Float(value)) => Ok(short_float(*value).into()),
-        Resolved::Number(Number::Unsigned(_)) => Err(format!("{text} is too large a number for a key")),
-        Resolved::Null => Err("a key must not be null".into()),
+        Resolved::Number(Number::Unsigned(_)) => {
+            Err((format!("{text} is too large a number for a key"), None))
+        }
+        Resolved::Null => Err(("a key must not be null".into(), None)),
         Resolved::NotFinite => Ok(text.to_lowercase().into()), // a fault already
     }
 }
+
+/// `{{ .Values.name }}` is, to YAML, a mapping whose key is a mapping.
+const TEMPLATE: &str = "if the file is a template, render it first; if the braces are text, quote them";
 
 /// As Go's `FormatFloat(value, 'g', -1, 32)`: shortest digits that give the same 32-bit float.
 fn short_float(value: f64) -> String {

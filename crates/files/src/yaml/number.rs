@@ -50,7 +50,8 @@ fn base(digits: &str) -> (&str, u32) {
 /// `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`, and finite.
 fn float(text: &str) -> Option<Number> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let starts_well = unsigned.strip_prefix('.').unwrap_or(unsigned).starts_with(|c: char| c.is_ascii_digit());
+    let starts_well =
+        unsigned.strip_prefix('.').unwrap_or(unsigned).starts_with(|c: char| c.is_ascii_digit());
     // What Rust reads beyond the pattern are words (`inf`, `nan`), which do not start with a digit.
     let value: f64 = if starts_well { text.parse().ok()? } else { return None };
     value.is_finite().then_some(Number::Float(value))

@@ -27,6 +27,11 @@ pub(crate) enum Resolved {
 }
 
 impl Scalar {
+    /// A scalar that is a string.
+    pub(crate) fn text(text: &str) -> Self {
+        Self { text: text.into(), value: Resolved::Text }
+    }
+
     /// The text, if the scalar is a string.
     pub(crate) fn as_str(&self) -> Option<&str> {
         matches!(self.value, Resolved::Text).then_some(&*self.text)

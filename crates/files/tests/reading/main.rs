@@ -1,0 +1,8 @@
+//! Reading real files, once and again.
+
+#[cfg(test)]
+mod folder;
+#[cfg(test)]
+mod load;
+#[cfg(test)]
+mod watch;

@@ -1,0 +1,88 @@
+//! Backends: where references lead, and where the instances are.
+
+mod endpoints;
+mod external;
+mod services;
+
+use std::sync::Arc;
+
+use portcullis_api::http_route::HttpBackendRef;
+use portcullis_api::port::PortNumber;
+use portcullis_api::{Kind, ObjectKey};
+use portcullis_model::{ClusterKey, EndpointsKey, FailureReason, Origin, UpstreamProtocol};
+
+use crate::causes::{BACKEND_KIND, Cause, REF_NOT_PERMITTED};
+use crate::grants::{Referrer, permits};
+use crate::memo::Query;
+use crate::origin::{namespace_or, origin};
+use crate::view::View;
+pub(crate) use endpoints::EndpointsOf;
+pub(crate) use external::BackendOutcome;
+
+/// Why a backend's share is answered with 500.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) cause: &'static Cause,
+    pub(crate) reason: FailureReason,
+    pub(crate) message: Arc<str>,
+}
+
+impl Refusal {
+    fn new(cause: &'static Cause, message: String) -> Refusal {
+        Refusal { cause, reason: FailureReason::BackendInvalid, message: message.into() }
+    }
+
+    fn guarded(cause: &'static Cause, message: String) -> Refusal {
+        Refusal { cause, reason: FailureReason::BackendGuarded, message: message.into() }
+    }
+}
+
+/// The object that a reference names, whether or not it exists, and the cluster that it leads to.
+///
+/// The grant is judged first, so that a reference without one tells nothing about its target.
+pub(crate) fn resolve(
+    view: &View<'_>,
+    route: &ObjectKey,
+    reference: &HttpBackendRef,
+) -> (Origin, Result<ClusterKey, Refusal>) {
+    let namespace = namespace_or(reference.namespace.as_ref(), &route.namespace);
+    let (group, kind, name) = (reference.group.as_str(), reference.kind.as_str(), reference.name.as_str());
+    let named =
+        Origin { kind: kind.into(), namespace: Arc::clone(&namespace), name: reference.name.shared() };
+    if !permits(view, &Referrer::of(route), group, kind, &namespace, name) {
+        let message =
+            format!("the reference to {kind} {namespace}/{name} is not permitted by a ReferenceGrant");
+        return (named, Err(Refusal::new(&REF_NOT_PERMITTED, message)));
+    }
+    let known = Kind::of(group, kind).filter(|kind| matches!(kind, Kind::Service | Kind::Backend));
+    let Some(known) = known else {
+        let message = format!("{kind} {namespace}/{name} is of no known kind of backend");
+        return (named, Err(Refusal::new(&BACKEND_KIND, message)));
+    };
+    let object = ObjectKey::new(known, namespace, reference.name.shared());
+    let port = reference.port.map(PortNumber::get);
+    (named, (*view.get(&Resolution { object, port })).clone())
+}
+
+/// Where a backend leads over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Resolution {
+    object: ObjectKey,
+    port: Option<u16>,
+}
+
+impl Query for Resolution {
+    type Value = Result<ClusterKey, Refusal>;
+
+    fn compute(&self, view: &View<'_>) -> Result<ClusterKey, Refusal> {
+        let port = match self.object.kind {
+            Kind::Service => services::resolve(view, &self.object, self.port)?,
+            _ => {
+                external::resolve(view, &self.object)?;
+                0 // its endpoints have ports of their own
+            }
+        };
+        let endpoints = EndpointsKey { origin: origin(&self.object), port };
+        Ok(ClusterKey { endpoints, protocol: UpstreamProtocol::Http1 })
+    }
+}

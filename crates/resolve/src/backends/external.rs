@@ -1,0 +1,75 @@
+//! `Backend` objects of gateway.envoyproxy.io.
+
+use portcullis_api::backend::{AppProtocol, Backend, BackendType};
+use portcullis_api::{FieldPath, ObjectKey};
+use portcullis_model::EndpointAddress;
+
+use super::Refusal;
+use super::endpoints::address;
+use crate::causes::{
+    BACKEND_ENDPOINT_IGNORED, BACKEND_FALLBACK_NO_EFFECT, BACKEND_GUARDED, BACKEND_LOOPBACK,
+    BACKEND_NOT_FOUND, BACKEND_PROTOCOL, BACKEND_VALUE,
+};
+use crate::finding::Finding;
+use crate::memo::Query;
+use crate::outcome::Outcome;
+use crate::view::View;
+
+/// Whether a Backend can be forwarded to.
+pub(super) fn resolve(view: &View<'_>, key: &ObjectKey) -> Result<(), Refusal> {
+    let name = format!("Backend {}/{}", key.namespace, key.name);
+    let Some(backend) = view.backend(key) else {
+        return Err(Refusal::new(&BACKEND_NOT_FOUND, format!("{name} does not exist")));
+    };
+    if backend.spec.backend_type != BackendType::Endpoints {
+        let message = format!("{name} is of type {}, which is not forwarded to", backend.spec.backend_type);
+        return Err(Refusal::new(&BACKEND_VALUE, message));
+    }
+    if backend.spec.tls.is_some() {
+        let message = format!("{name} demands TLS, which cannot be spoken to backends yet");
+        return Err(Refusal::guarded(&BACKEND_GUARDED, message));
+    }
+    match backend.spec.app_protocols.iter().find(|protocol| **protocol != AppProtocol::Ws) {
+        Some(protocol) => {
+            let message = format!("{name} speaks {protocol}, which cannot be spoken yet");
+            Err(Refusal::new(&BACKEND_PROTOCOL, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What is said about a Backend. It has no status of ours: in a cluster it is another controller's to write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BackendOutcome {
+    pub(crate) key: ObjectKey,
+}
+
+impl Query for BackendOutcome {
+    type Value = Outcome;
+
+    fn compute(&self, view: &View<'_>) -> Outcome {
+        let Some(backend) = view.backend(&self.key) else { return Outcome::default() };
+        let mut findings = Vec::new();
+        let spec = FieldPath::of("spec");
+        if backend.spec.fallback == Some(true) {
+            findings.push(Finding::plain(&BACKEND_FALLBACK_NO_EFFECT, spec.field("fallback")));
+        }
+        findings.extend(endpoint_findings(&backend, &spec.field("endpoints")));
+        Outcome::new(&self.key, None, &findings)
+    }
+}
+
+fn endpoint_findings(backend: &Backend, path: &FieldPath) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, endpoint) in backend.spec.endpoints.iter().enumerate() {
+        match address(endpoint) {
+            Some(EndpointAddress::Socket(socket)) if socket.ip().is_loopback() => {
+                let message = format!("{socket} is this machine itself");
+                findings.push(Finding::new(&BACKEND_LOOPBACK, path.index(index), message));
+            }
+            Some(_) => {}
+            None => findings.push(Finding::plain(&BACKEND_ENDPOINT_IGNORED, path.index(index))),
+        }
+    }
+    findings
+}

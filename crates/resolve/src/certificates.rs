@@ -1,0 +1,102 @@
+//! Certificates of listeners: references, grants and what the Secrets hold.
+
+use std::sync::Arc;
+
+use portcullis_api::references::SecretObjectRef;
+use portcullis_api::{FieldPath, Kind, ObjectKey};
+use portcullis_model::{Certificate, TlsServer};
+
+use crate::causes::{CERTIFICATE_MISSING, CERTIFICATE_NOT_PERMITTED, CERTIFICATE_REF, Cause};
+use crate::finding::Finding;
+use crate::grants::{Referrer, permits};
+use crate::listeners::DeclaredListeners;
+use crate::memo::Query;
+use crate::origin::{namespace_or, origin};
+use crate::view::View;
+
+/// What a listener ends TLS with. A listener without TLS has neither findings nor a server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ListenerTls {
+    pub(crate) owner: ObjectKey,
+    pub(crate) index: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct TlsOutcome {
+    /// References that do not resolve, the gravest first.
+    pub(crate) unresolved: Vec<Finding>,
+    /// With the certificates that do; nothing if none does.
+    pub(crate) server: Option<Arc<TlsServer>>,
+}
+
+impl Query for ListenerTls {
+    type Value = TlsOutcome;
+
+    fn compute(&self, view: &View<'_>) -> TlsOutcome {
+        let listeners = view.get(&DeclaredListeners { owner: self.owner.clone() });
+        let Some(listener) = listeners.get(self.index) else { return TlsOutcome::default() };
+        let Some(tls) = &listener.tls else { return TlsOutcome::default() };
+        let path = listener.path.fields("tls.certificateRefs");
+        let from = Referrer::of(&self.owner);
+        let mut unresolved = Vec::new();
+        let mut certificates = Vec::new();
+        for (index, reference) in tls.certificates.iter().enumerate() {
+            match certificate(view, &from, reference) {
+                Ok(certificate) => certificates.push(certificate),
+                Err((cause, message)) => unresolved.push(Finding::new(cause, path.index(index), message)),
+            }
+        }
+        if tls.certificates.is_empty() {
+            unresolved.push(Finding::plain(&CERTIFICATE_MISSING, path));
+        }
+        // RefNotPermitted comes before InvalidCertificateRef.
+        unresolved.sort_by_key(|finding| finding.cause != &CERTIFICATE_NOT_PERMITTED);
+        let server = TlsServer { certificates, options: tls.options.clone() };
+        TlsOutcome { unresolved, server: (!server.certificates.is_empty()).then(|| Arc::new(server)) }
+    }
+}
+
+/// The certificate that a reference leads to, or why it leads nowhere.
+pub(crate) fn certificate(
+    view: &View<'_>,
+    from: &Referrer,
+    reference: &SecretObjectRef,
+) -> Result<Arc<Certificate>, (&'static Cause, String)> {
+    let namespace = namespace_or(reference.namespace.as_ref(), &from.namespace);
+    let name = reference.name.as_str();
+    let (group, kind) = (reference.group.as_str(), reference.kind.as_str());
+    if !permits(view, from, group, kind, &namespace, name) {
+        let message =
+            format!("the reference to {kind} {namespace}/{name} is not permitted by a ReferenceGrant");
+        return Err((&CERTIFICATE_NOT_PERMITTED, message));
+    }
+    if Kind::of(group, kind) != Some(Kind::Secret) {
+        return Err((&CERTIFICATE_REF, format!("{kind} {namespace}/{name} is no Secret")));
+    }
+    let key = ObjectKey::new(Kind::Secret, namespace, reference.name.shared());
+    (*view.get(&SecretCertificate { key: key.clone() }))
+        .clone()
+        .map_err(|why| (&CERTIFICATE_REF, format!("Secret {}/{} {why}", key.namespace, key.name)))
+}
+
+/// The certificate that a Secret holds, or why it holds none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct SecretCertificate {
+    key: ObjectKey,
+}
+
+impl Query for SecretCertificate {
+    type Value = Result<Arc<Certificate>, String>;
+
+    fn compute(&self, view: &View<'_>) -> Result<Arc<Certificate>, String> {
+        let secret = view.secret(&self.key).ok_or_else(|| "does not exist".to_owned())?;
+        let part = |name: &str| secret.get(name).ok_or_else(|| format!("has no {name}"));
+        let (chain, key) = (part("tls.crt")?, part("tls.key")?);
+        Certificate::parse(origin(&self.key), chain, key).map(Arc::new).map_err(|error| error.to_string())
+    }
+}
+
+/// The path of a Gateway's client certificate for backends.
+pub(crate) fn client_certificate_path() -> FieldPath {
+    FieldPath::of("spec").fields("tls.backend.clientCertificateRef")
+}

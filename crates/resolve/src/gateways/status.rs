@@ -1,0 +1,279 @@
+//! What is said about a Gateway.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use portcullis_api::gateway::{AddressType, Gateway, GatewayStatus, GatewayStatusAddress};
+use portcullis_api::{FieldPath, Kind, ObjectKey};
+use portcullis_model::BindAddress;
+use portcullis_store::{BindFailure, BindOutcome};
+
+use super::{Addresses, OurGateway, Standing, is_eligible};
+use crate::causes::{
+    ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_USABLE, ADDRESSES_NOT_ASSIGNED, ADDRESSES_PARTLY_ASSIGNED,
+    CERTIFICATE_NOT_PERMITTED, CLASS_MISSING, CLASS_REFUSED, CLIENT_CERTIFICATE_REF, Cause,
+    DEFAULT_GATEWAY_NO_EFFECT, GATEWAY_INVALID, GATEWAY_LISTENERS_NOT_RESOLVED, GATEWAY_LISTENERS_NOT_VALID,
+    NAMESPACE_SELECTOR,
+};
+use crate::certificates::{certificate, client_certificate_path};
+use crate::finding::{Conditions, Finding, condition, messages};
+use crate::grants::Referrer;
+use crate::listener_sets::IsGood;
+use crate::listeners::{self, DeclaredListeners, ListenerState, ListenerStates, Programmed};
+use crate::memo::Query;
+use crate::namespaces::selector_fault;
+use crate::outcome::{Outcome, Status};
+use crate::view::View;
+
+/// Whether a Gateway of ours is programmed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct GatewayProgrammed {
+    pub(crate) gateway: ObjectKey,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ProgrammedState {
+    Yes,
+    Pending,
+    No(&'static Cause, Arc<str>),
+}
+
+impl Query for GatewayProgrammed {
+    type Value = ProgrammedState;
+
+    fn compute(&self, view: &View<'_>) -> ProgrammedState {
+        let plan = view.get(&Addresses { gateway: self.gateway.clone() });
+        if plan.bind.is_empty() && plan.unsupported.is_empty() {
+            return ProgrammedState::No(&ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_ASSIGNED.rule.summary.into());
+        }
+        let states = view.get(&ListenerStates { owner: self.gateway.clone() });
+        if !is_eligible(view, &self.gateway) || !states.iter().any(ListenerState::is_accepted) {
+            return ProgrammedState::No(&GATEWAY_INVALID, GATEWAY_INVALID.rule.summary.into());
+        }
+        let unusable = unusable(view, &self.gateway);
+        if !unusable.is_empty() {
+            let list: Vec<String> = unusable.iter().map(ToString::to_string).collect();
+            let message = format!("addresses that this machine does not have: {}", list.join(", "));
+            return ProgrammedState::No(&ADDRESS_NOT_USABLE, message.into());
+        }
+        if states.iter().any(|state| state.programmed == Programmed::Yes) {
+            ProgrammedState::Yes
+        } else if states.iter().any(|state| state.programmed == Programmed::Pending) {
+            ProgrammedState::Pending
+        } else {
+            ProgrammedState::No(&GATEWAY_INVALID, GATEWAY_INVALID.rule.summary.into())
+        }
+    }
+}
+
+/// The addresses asked for by value that this machine does not have.
+fn unusable(view: &View<'_>, gateway: &ObjectKey) -> Vec<IpAddr> {
+    let plan = view.get(&Addresses { gateway: gateway.clone() });
+    plan.wanted.iter().copied().filter(|ip| is_foreign(view, gateway, *ip)).collect()
+}
+
+fn is_foreign(view: &View<'_>, gateway: &ObjectKey, ip: IpAddr) -> bool {
+    let listeners = view.get(&DeclaredListeners { owner: gateway.clone() });
+    listeners.iter().any(|listener| {
+        let outcome = view.bind_outcome(BindAddress { ip, port: listener.port });
+        matches!(outcome, Some(BindOutcome::Failed { failure: BindFailure::NotLocal, .. }))
+    })
+}
+
+/// The status of a Gateway.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct GatewayOutcome {
+    pub(crate) key: ObjectKey,
+}
+
+impl Query for GatewayOutcome {
+    type Value = Outcome;
+
+    fn compute(&self, view: &View<'_>) -> Outcome {
+        let Some(gateway) = view.gateway(&self.key) else { return Outcome::default() };
+        let standing = view.get(&OurGateway { key: self.key.clone() });
+        let Some(standing) = standing.as_ref() else {
+            let message =
+                format!("GatewayClass {} does not exist or is not ours", gateway.spec.gateway_class_name);
+            let finding =
+                Finding::new(&CLASS_MISSING, FieldPath::of("spec").field("gatewayClassName"), message);
+            return Outcome::new(&self.key, None, &[finding]);
+        };
+        let mut writer = Writer {
+            view,
+            key: &self.key,
+            conditions: Conditions::at(gateway.metadata.generation.unwrap_or(1)),
+            findings: Vec::new(),
+        };
+        writer.accepted(standing);
+        writer.programmed(standing);
+        writer.resolved(&gateway);
+        writer.addresses_assigned();
+        writer.notes(&gateway);
+        let Writer { conditions, mut findings, .. } = writer;
+        findings.extend(listeners::findings(view, &self.key));
+        let status = GatewayStatus {
+            addresses: addresses(view, &self.key),
+            conditions: conditions.finish(),
+            listeners: listeners::statuses(view, &self.key, gateway.metadata.generation.unwrap_or(1)),
+            attached_listener_sets: Some(attached_sets(view, &self.key)),
+        };
+        Outcome::new(&self.key, Some(Status::Gateway(status)), &findings)
+    }
+}
+
+/// One entry for each address that is bound or may be.
+fn addresses(view: &View<'_>, gateway: &ObjectKey) -> Vec<GatewayStatusAddress> {
+    if !is_eligible(view, gateway) {
+        return Vec::new();
+    }
+    let plan = view.get(&Addresses { gateway: gateway.clone() });
+    let usable = plan.bind.iter().filter(|ip| !is_foreign(view, gateway, **ip));
+    let addresses = usable.map(|ip| GatewayStatusAddress {
+        address_type: AddressType::IpAddress,
+        value: ip.to_string().into(),
+        routability: None,
+    });
+    addresses.collect()
+}
+
+fn attached_sets(view: &View<'_>, gateway: &ObjectKey) -> i32 {
+    let sets = view.attached(Kind::ListenerSet, gateway).into_iter();
+    i32::try_from(sets.filter(|set| *view.get(&IsGood { set: set.clone() })).count()).unwrap_or(i32::MAX)
+}
+
+struct Writer<'a> {
+    view: &'a View<'a>,
+    key: &'a ObjectKey,
+    conditions: Conditions,
+    findings: Vec<Finding>,
+}
+
+impl Writer<'_> {
+    fn refuse(&mut self, condition_type: &'static str, finding: Finding) {
+        self.conditions.no(condition_type, finding.cause.reason, finding.message.clone());
+        self.findings.push(finding);
+    }
+
+    /// The reasons rank InvalidParameters, UnsupportedAddress, ListenersNotValid.
+    fn accepted(&mut self, standing: &Standing) {
+        let plan = self.view.get(&Addresses { gateway: self.key.clone() });
+        if standing.class.refused {
+            self.findings
+                .push(Finding::plain(&CLASS_REFUSED, FieldPath::of("spec").field("gatewayClassName")));
+            self.conditions.pending(condition::ACCEPTED, CLASS_REFUSED.rule.summary);
+            return;
+        }
+        self.findings.extend(plan.unsupported.iter().cloned());
+        if let Some(parameters) = &standing.parameters {
+            self.findings.push(parameters.clone());
+        }
+        if let Some(parameters) = standing.parameters.as_ref().filter(|_| standing.parameters_refuse()) {
+            self.conditions.no(condition::ACCEPTED, parameters.cause.reason, parameters.message.clone());
+            return;
+        }
+        if let Some(first) = plan.unsupported.first() {
+            self.conditions.no(condition::ACCEPTED, first.cause.reason, messages(&plan.unsupported));
+            return;
+        }
+        let (good, bad) = self.split(ListenerState::is_accepted);
+        if bad.is_empty() {
+            self.conditions.yes(condition::ACCEPTED, "Accepted", "the Gateway is accepted");
+            return;
+        }
+        let accepted = if good.is_empty() { "none".to_owned() } else { good.join(", ") };
+        let message = format!("listeners not accepted: {}; accepted: {accepted}", bad.join(", "));
+        let cause = &GATEWAY_LISTENERS_NOT_VALID;
+        self.findings.push(Finding::new(cause, FieldPath::of("spec").field("listeners"), message.as_str()));
+        match good.is_empty() {
+            true => self.conditions.no(condition::ACCEPTED, cause.reason, message),
+            false => self.conditions.yes(condition::ACCEPTED, cause.reason, message),
+        }
+    }
+
+    /// The names of the Gateway's own listeners that pass a test, and of those that do not.
+    fn split(&self, test: impl Fn(&ListenerState) -> bool) -> (Vec<String>, Vec<String>) {
+        let declared = self.view.get(&DeclaredListeners { owner: self.key.clone() });
+        let states = self.view.get(&ListenerStates { owner: self.key.clone() });
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for (listener, state) in declared.iter().zip(states.iter()) {
+            if test(state) { &mut good } else { &mut bad }.push(listener.name.to_string());
+        }
+        (good, bad)
+    }
+
+    fn programmed(&mut self, standing: &Standing) {
+        if standing.class.refused {
+            self.conditions.pending(condition::PROGRAMMED, CLASS_REFUSED.rule.summary);
+            return;
+        }
+        match &*self.view.get(&GatewayProgrammed { gateway: self.key.clone() }) {
+            ProgrammedState::Yes => {
+                self.conditions.yes(condition::PROGRAMMED, "Programmed", "the Gateway is served");
+            }
+            ProgrammedState::Pending => {
+                self.conditions
+                    .pending(condition::PROGRAMMED, "the engine has not confirmed the Gateway yet");
+            }
+            ProgrammedState::No(cause, message) => {
+                let finding = Finding::new(cause, FieldPath::of("spec"), message.clone());
+                self.refuse(condition::PROGRAMMED, finding);
+            }
+        }
+    }
+
+    /// Always written, and without effect on the other two.
+    fn resolved(&mut self, gateway: &Gateway) {
+        let mut unresolved = Vec::new();
+        let backend = gateway.spec.tls.as_ref().and_then(|tls| tls.backend.as_ref());
+        if let Some(reference) = backend.and_then(|backend| backend.client_certificate_ref.as_ref())
+            && let Err((cause, message)) = certificate(self.view, &Referrer::of(self.key), reference)
+        {
+            let permitted = cause != &CERTIFICATE_NOT_PERMITTED;
+            let cause = if permitted { &CLIENT_CERTIFICATE_REF } else { cause };
+            unresolved.push(Finding::new(cause, client_certificate_path(), message));
+        }
+        let declared = self.view.get(&DeclaredListeners { owner: self.key.clone() });
+        let (_, bad) = self.split(|state| state.tls.unresolved.is_empty());
+        let invalid_kinds = declared.iter().filter(|listener| !listener.invalid_kinds.is_empty());
+        let mut names: Vec<String> = bad;
+        for listener in invalid_kinds.map(|listener| listener.name.to_string()) {
+            if !names.contains(&listener) {
+                names.push(listener);
+            }
+        }
+        if !names.is_empty() {
+            let message = format!("references of listeners are not resolved: {}", names.join(", "));
+            let path = FieldPath::of("spec").field("listeners");
+            unresolved.push(Finding::new(&GATEWAY_LISTENERS_NOT_RESOLVED, path, message));
+        }
+        let resolved = "all references are resolved";
+        self.conditions.resolved(condition::RESOLVED_REFS, "ResolvedRefs", resolved, &unresolved);
+        self.findings.extend(unresolved);
+    }
+
+    /// Only where an address asks for a routability. Source: GEP-5093.
+    fn addresses_assigned(&mut self) {
+        let plan = self.view.get(&Addresses { gateway: self.key.clone() });
+        let Some(first) = plan.unassigned.first() else { return };
+        self.findings.extend(plan.unassigned.iter().cloned());
+        let cause = if plan.bind.is_empty() { &ADDRESSES_NOT_ASSIGNED } else { &ADDRESSES_PARTLY_ASSIGNED };
+        if plan.bind.is_empty() {
+            self.findings.push(Finding::plain(cause, first.path.clone()));
+        }
+        self.conditions.no(condition::ADDRESSES_ASSIGNED, cause.reason, messages(&plan.unassigned));
+    }
+
+    fn notes(&mut self, gateway: &Gateway) {
+        let spec = FieldPath::of("spec");
+        if gateway.spec.default_scope.is_some() {
+            self.findings.push(Finding::plain(&DEFAULT_GATEWAY_NO_EFFECT, spec.field("defaultScope")));
+        }
+        let namespaces = gateway.spec.allowed_listeners.as_ref().map(|allowed| &allowed.namespaces);
+        let fault = namespaces.and_then(|allowed| selector_fault(&allowed.from, allowed.selector.as_ref()));
+        if let Some(fault) = fault {
+            let path = spec.fields("allowedListeners.namespaces.selector");
+            self.findings.push(Finding::new(&NAMESPACE_SELECTOR, path, fault));
+        }
+    }
+}

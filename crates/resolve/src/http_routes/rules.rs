@@ -1,0 +1,199 @@
+//! Rules of an HTTPRoute.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_api::duration::Duration as ApiDuration;
+use portcullis_api::http_route::{HttpBackendRef, HttpRouteRule, HttpRouteTimeouts};
+use portcullis_api::names::SectionName;
+use portcullis_api::port::PortNumber;
+use portcullis_api::{FieldPath, ObjectKey};
+use portcullis_model::{
+    Action, ClusterKey, Failure, FailureReason, Forward, Match, PathMatch, Rule, RuleId, Target, Timeouts,
+    WeightedBackend,
+};
+
+use super::filters::{Filters, Of};
+use super::matches;
+use crate::backends::{self, Refusal};
+use crate::causes::{
+    RULE_NO_BACKENDS, RULE_RETRY_NO_EFFECT, RULE_SESSION_NO_EFFECT, RULE_VALUE, RULE_ZERO_WEIGHT,
+};
+use crate::finding::{Finding, messages};
+use crate::memo::Query;
+use crate::origin::origin;
+use crate::view::View;
+
+/// What a rule of an HTTPRoute means.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RuleOf {
+    pub(crate) route: ObjectKey,
+    pub(crate) index: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RuleMeaning {
+    /// The rule in the model; nothing if no match of it can be understood.
+    pub(crate) rule: Option<Arc<Rule>>,
+    /// What makes the rule invalid.
+    pub(crate) invalid: Vec<Finding>,
+    /// References that do not resolve.
+    pub(crate) unresolved: Vec<Finding>,
+    /// What is worth knowing.
+    pub(crate) notes: Vec<Finding>,
+}
+
+impl Query for RuleOf {
+    type Value = RuleMeaning;
+
+    fn compute(&self, view: &View<'_>) -> RuleMeaning {
+        let Some(route) = view.http_route(&self.route) else { return RuleMeaning::default() };
+        let Some(rule) = route.spec.rules.get(self.index) else { return RuleMeaning::default() };
+        let path = FieldPath::of("spec").field("rules").index(self.index);
+        let mut meaning = RuleMeaning::default();
+        let matches = meaning.read_matches(rule, &path);
+        let filters = Filters::read(&rule.filters, Of::Rule, &path.field("filters"));
+        meaning.invalid.extend_from_slice(&filters.invalid);
+        let reader = BackendReader { view, route: &self.route, path: path.field("backendRefs") };
+        let backends = reader.read(&rule.backend_refs, &mut meaning);
+        meaning.note(rule, &filters, &path);
+        let prefix = filters.replaces_prefix()
+            || rule
+                .backend_refs
+                .iter()
+                .any(|backend| Filters::read(&backend.filters, Of::Backend, &path).replaces_prefix());
+        if prefix && !matches.iter().all(|one| matches!(one.path, PathMatch::Prefix(_))) {
+            let message = "ReplacePrefixMatch needs matches of type PathPrefix";
+            meaning.invalid.push(Finding::new(&RULE_VALUE, path.clone(), message));
+        }
+        let action = meaning.action(&filters, backends);
+        meaning.unresolved.extend(filters.unresolved);
+        if !matches.is_empty() {
+            let name = rule.name.as_ref().map(SectionName::shared);
+            meaning.rule = Some(Arc::new(Rule {
+                id: RuleId { route: origin(&self.route), index: self.index, name },
+                matches,
+                filters: filters.filters,
+                action,
+                timeouts: timeouts(rule.timeouts.as_ref()),
+            }));
+        }
+        meaning
+    }
+}
+
+impl RuleMeaning {
+    /// The matches that can be understood; a rule without any takes every request.
+    fn read_matches(&mut self, rule: &HttpRouteRule, path: &FieldPath) -> Vec<Match> {
+        if rule.matches.is_empty() {
+            let path = PathMatch::Prefix("".into());
+            return vec![Match { path, method: None, headers: Vec::new(), query: Vec::new() }];
+        }
+        let mut matches = Vec::new();
+        for (index, source) in rule.matches.iter().enumerate() {
+            match matches::read(source, &path.field("matches").index(index)) {
+                Ok(read) => matches.push(read),
+                Err(faults) => self.invalid.extend(faults),
+            }
+        }
+        matches
+    }
+
+    fn note(&mut self, rule: &HttpRouteRule, filters: &Filters, path: &FieldPath) {
+        if rule.retry.is_some() {
+            self.notes.push(Finding::plain(&RULE_RETRY_NO_EFFECT, path.field("retry")));
+        }
+        if rule.session_persistence.is_some() {
+            self.notes.push(Finding::plain(&RULE_SESSION_NO_EFFECT, path.field("sessionPersistence")));
+        }
+        if filters.redirect.is_some() || !self.invalid.is_empty() || !filters.unresolved.is_empty() {
+        } else if rule.backend_refs.is_empty() {
+            self.notes.push(Finding::plain(&RULE_NO_BACKENDS, path.field("backendRefs")));
+        } else if rule.backend_refs.iter().all(|backend| backend.weight == 0) {
+            self.notes.push(Finding::plain(&RULE_ZERO_WEIGHT, path.field("backendRefs")));
+        }
+    }
+
+    /// An invalid rule, and one whose filters cannot be resolved, fails: never half a rule.
+    fn action(&self, filters: &Filters, backends: Vec<WeightedBackend>) -> Action {
+        let fail = |status, reason, message: String| {
+            Action::Fail(Failure { status, reason, message: message.into() })
+        };
+        if !self.invalid.is_empty() {
+            fail(500, FailureReason::RuleInvalid, messages(&self.invalid))
+        } else if !filters.unresolved.is_empty() {
+            fail(500, FailureReason::FilterUnresolved, messages(&filters.unresolved))
+        } else if let Some(redirect) = &filters.redirect {
+            Action::Redirect(redirect.clone())
+        } else if backends.is_empty() {
+            fail(500, FailureReason::NoBackends, RULE_NO_BACKENDS.rule.summary.to_owned())
+        } else if backends.iter().all(|backend| backend.weight == 0) {
+            fail(503, FailureReason::ZeroWeight, RULE_ZERO_WEIGHT.rule.summary.to_owned())
+        } else {
+            Action::Forward(Forward { backends })
+        }
+    }
+}
+
+struct BackendReader<'a> {
+    view: &'a View<'a>,
+    route: &'a ObjectKey,
+    path: FieldPath,
+}
+
+impl BackendReader<'_> {
+    fn read(&self, references: &[HttpBackendRef], meaning: &mut RuleMeaning) -> Vec<WeightedBackend> {
+        let mut backends = Vec::with_capacity(references.len());
+        for (index, reference) in references.iter().enumerate() {
+            let path = self.path.index(index);
+            let filters = Filters::read(&reference.filters, Of::Backend, &path.field("filters"));
+            let (origin, resolved) = backends::resolve(self.view, self.route, reference);
+            let target = match resolved {
+                Ok(cluster) if filters.unresolved.is_empty() => Target::Cluster(cluster),
+                Ok(_) => Target::Fail(Failure {
+                    status: 500,
+                    reason: FailureReason::FilterUnresolved,
+                    message: messages(&filters.unresolved).into(),
+                }),
+                Err(Refusal { cause, reason, message }) => {
+                    let finding = Finding::new(cause, path, message.clone());
+                    let list =
+                        if cause.reason.is_empty() { &mut meaning.notes } else { &mut meaning.unresolved };
+                    list.push(finding);
+                    Target::Fail(Failure { status: 500, reason, message })
+                }
+            };
+            meaning.invalid.extend(filters.invalid);
+            meaning.unresolved.extend(filters.unresolved);
+            backends.push(WeightedBackend {
+                origin,
+                port: reference.port.map(PortNumber::get),
+                weight: reference.weight,
+                target,
+                filters: filters.filters,
+            });
+        }
+        backends
+    }
+}
+
+/// The clusters that a rule leads to.
+pub(super) fn clusters(rule: &Rule) -> Vec<ClusterKey> {
+    let Action::Forward(forward) = &rule.action else { return Vec::new() };
+    let clusters = forward.backends.iter().filter_map(|backend| match &backend.target {
+        Target::Cluster(key) => Some(key.clone()),
+        Target::Fail(_) => None,
+    });
+    clusters.collect()
+}
+
+/// Source: HTTPRouteTimeouts; zero is no limit.
+fn timeouts(source: Option<&HttpRouteTimeouts>) -> Timeouts {
+    let limit = |duration: Option<ApiDuration>| -> Option<Duration> {
+        duration.filter(|duration| !duration.is_zero()).map(ApiDuration::get)
+    };
+    source.map_or_else(Timeouts::default, |source| Timeouts {
+        request: limit(source.request),
+        backend_request: limit(source.backend_request),
+    })
+}

@@ -1,0 +1,23 @@
+//! Listeners: which live, what they serve with, and what is said about them.
+//!
+//! A listener goes through these steps: [`declared`] (what it says, and what of its own refuses it),
+//! [`judgement`] by the rule in [`claim`] (which of those that share a port stay), [`certificates`](crate::certificates)
+//! and the engine's reports ([`state`]), [`overlap`], and at last [`status`] and [`served`].
+
+mod claim;
+mod decisions;
+mod declared;
+mod judgement;
+mod kinds;
+mod overlap;
+mod overlaps;
+mod served;
+mod state;
+mod status;
+
+pub use claim::Protocol;
+pub(crate) use decisions::{Decision, Decisions};
+pub(crate) use declared::{DeclaredListeners, parent_of};
+pub(crate) use served::Ports;
+pub(crate) use state::{ListenerState, ListenerStates, Programmed};
+pub(crate) use status::{findings, statuses};

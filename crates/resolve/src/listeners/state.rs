@@ -1,0 +1,83 @@
+//! How a listener is, once certificates and the engine's reports are known.
+
+use std::sync::Arc;
+
+use portcullis_api::ObjectKey;
+
+use super::decisions::{Decision, Decisions};
+use super::declared::{DeclaredListeners, parent_of};
+use crate::certificates::{ListenerTls, TlsOutcome};
+use crate::gateways::{Binding, Bound, is_eligible};
+use crate::memo::Query;
+use crate::view::View;
+
+/// The states of the listeners of a Gateway or ListenerSet, in their order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ListenerStates {
+    pub(crate) owner: ObjectKey,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ListenerState {
+    pub(crate) decision: Decision,
+    pub(crate) tls: Arc<TlsOutcome>,
+    pub(crate) programmed: Programmed,
+}
+
+/// Whether traffic is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Programmed {
+    Yes,
+    /// The engine has not confirmed it yet.
+    Pending,
+    /// Its port cannot be bound; the engine tries again.
+    PortUnavailable(String),
+    /// For a reason that other conditions tell.
+    No(&'static str),
+}
+
+impl ListenerState {
+    /// Whether the listener is accepted, as its status says it.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.decision == Decision::Accepted && !matches!(self.programmed, Programmed::PortUnavailable(_))
+    }
+
+    /// Whether Accepted and Programmed are True, or would be once the engine confirms.
+    pub(crate) fn is_good(&self) -> bool {
+        self.decision == Decision::Accepted
+            && matches!(self.programmed, Programmed::Yes | Programmed::Pending)
+    }
+}
+
+impl Query for ListenerStates {
+    type Value = Vec<ListenerState>;
+
+    fn compute(&self, view: &View<'_>) -> Vec<ListenerState> {
+        let decisions = view.get(&Decisions { owner: self.owner.clone() });
+        let listeners = view.get(&DeclaredListeners { owner: self.owner.clone() });
+        let gateway = parent_of(view, &self.owner);
+        let eligible = gateway.as_ref().filter(|gateway| is_eligible(view, gateway));
+        let mut states = Vec::with_capacity(listeners.len());
+        for (index, (listener, decision)) in listeners.iter().zip(decisions.iter()).enumerate() {
+            let tls = view.get(&ListenerTls { owner: self.owner.clone(), index });
+            let programmed = match (decision, eligible) {
+                (Decision::Accepted, None) => Programmed::No("the Gateway is not accepted"),
+                (Decision::Accepted, Some(_)) if listener.tls.is_some() && tls.server.is_none() => {
+                    Programmed::No("there is no usable certificate")
+                }
+                (Decision::Accepted, Some(gateway)) => {
+                    match &*view.get(&Binding { gateway: gateway.clone(), port: listener.port }) {
+                        Bound::Yes => Programmed::Yes,
+                        Bound::Pending => Programmed::Pending,
+                        Bound::Unavailable(why) => Programmed::PortUnavailable(why.clone()),
+                        Bound::NoAddress => Programmed::No("no address of the Gateway can be bound"),
+                    }
+                }
+                (Decision::Lost(_) | Decision::Refused, _) => Programmed::No("the listener is not accepted"),
+                (Decision::Undecided, _) => Programmed::No("the ListenerSet is not accepted"),
+            };
+            states.push(ListenerState { decision: *decision, tls, programmed });
+        }
+        states
+    }
+}

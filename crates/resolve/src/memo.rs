@@ -1,0 +1,234 @@
+//! Memoised queries whose dependencies are recorded while they run.
+//!
+//! A [`Query`] is a pure function of what it reads through the [`View`]: inputs (objects, misses, index
+//! buckets, reports) and other queries. The memo notes every read. When inputs change, a wave marks what
+//! may be stale; a query runs again only when something that it read really changed, and an equal answer
+//! stops the wave there. What nobody reads any longer is dropped.
+//!
+//! The scheme is the three-colour one of incremental systems: an input's change makes its readers *dirty*
+//! and everything above them *suspect*; a suspect asks those below it first, and is clean again if none of
+//! them changed.
+
+mod graph;
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use crate::view::{Input, View};
+use graph::Graph;
+pub(crate) use graph::NodeId;
+
+/// A pure function of what it reads through the view, named by its arguments.
+pub(crate) trait Query: Clone + Eq + Hash + Debug + Send + Sync + 'static {
+    /// What it answers. An equal answer keeps the old allocation.
+    type Value: PartialEq + Send + Sync + 'static;
+
+    /// Answers from the view alone.
+    fn compute(&self, view: &View<'_>) -> Self::Value;
+}
+
+type Value = Arc<dyn Any + Send + Sync>;
+
+/// A query whose type is forgotten.
+trait Erased: Debug + Send + Sync {
+    fn run(&self, view: &View<'_>) -> Value;
+    fn same(&self, one: &Value, other: &Value) -> bool;
+    fn as_any(&self) -> &(dyn Any + Send + Sync);
+}
+
+impl<Q: Query> Erased for Q {
+    fn run(&self, view: &View<'_>) -> Value {
+        Arc::new(self.compute(view))
+    }
+
+    fn same(&self, one: &Value, other: &Value) -> bool {
+        match (one.downcast_ref::<Q::Value>(), other.downcast_ref::<Q::Value>()) {
+            (Some(one), Some(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+}
+
+/// The answers so far, and who read whom.
+#[derive(Default)]
+pub(crate) struct Memo {
+    graph: RefCell<Graph>,
+    /// What the queries that are running now have read, the innermost last.
+    reads: RefCell<Vec<Reads>>,
+    frames: Cell<u64>,
+    runs: Cell<u64>,
+}
+
+struct Reads {
+    frame: u64,
+    nodes: Vec<NodeId>,
+}
+
+impl Memo {
+    /// The answer of a query, noted as a read of the query that runs now.
+    pub(crate) fn get<Q: Query>(&self, view: &View<'_>, query: &Q) -> Arc<Q::Value> {
+        let node = self.graph.borrow_mut().query_node(query);
+        self.refresh(view, node);
+        self.note(node);
+        let value = self.graph.borrow().value(node);
+        match value.and_then(|value| value.downcast::<Q::Value>().ok()) {
+            Some(value) => value,
+            None => Arc::new(query.compute(view)),
+        }
+    }
+
+    /// Notes that the query that runs now has read an input.
+    pub(crate) fn note_input(&self, input: Input) {
+        if !self.reads.borrow().is_empty() {
+            let node = self.graph.borrow_mut().input_node(input);
+            self.note(node);
+        }
+    }
+
+    /// Keeps a query's answer though no other query reads it, and names it in [`Memo::invalidate`].
+    pub(crate) fn pin<Q: Query>(&self, query: &Q) -> NodeId {
+        let mut graph = self.graph.borrow_mut();
+        let node = graph.query_node(query);
+        graph.pin(node);
+        node
+    }
+
+    /// Undoes [`Memo::pin`].
+    pub(crate) fn unpin(&self, node: NodeId) {
+        self.graph.borrow_mut().unpin(node);
+    }
+
+    /// Marks what the change of these inputs may have made stale; answers with the pinned queries among it.
+    pub(crate) fn invalidate(&self, changed: impl IntoIterator<Item = Input>) -> Vec<NodeId> {
+        self.graph.borrow_mut().invalidate(changed)
+    }
+
+    /// Forgets what no pinned query reads any longer.
+    pub(crate) fn collect(&self) {
+        self.graph.borrow_mut().collect();
+    }
+
+    /// How many times a query ran, and how many answers are held: for tests of what a change costs.
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> (u64, usize) {
+        (self.runs.get(), self.graph.borrow().len())
+    }
+
+    fn note(&self, node: NodeId) {
+        if let Some(reads) = self.reads.borrow_mut().last_mut()
+            && self.graph.borrow_mut().mark_read(node, reads.frame)
+        {
+            reads.nodes.push(node);
+        }
+    }
+
+    fn refresh(&self, view: &View<'_>, node: NodeId) {
+        let suspects = self.graph.borrow_mut().take_suspects(node);
+        for suspect in suspects {
+            if self.graph.borrow().is_dirty(node) {
+                break;
+            }
+            self.refresh(view, suspect);
+        }
+        if self.graph.borrow_mut().settle(node) {
+            return;
+        }
+        let Some(query) = self.graph.borrow().query(node) else { return };
+        self.frames.set(self.frames.get() + 1);
+        self.runs.set(self.runs.get() + 1);
+        self.reads.borrow_mut().push(Reads { frame: self.frames.get(), nodes: Vec::new() });
+        let value = query.run(view);
+        let reads = self.reads.borrow_mut().pop().map_or_else(Vec::new, |reads| reads.nodes);
+        self.graph.borrow_mut().finish(node, value, reads);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use portcullis_api::{Kind, ObjectKey, admit};
+    use portcullis_store::{Bucket, Change, ChangeSet, Store};
+
+    use super::*;
+    use crate::engine::Engine;
+
+    static SUMMED: AtomicUsize = AtomicUsize::new(0);
+
+    /// The generation of a Namespace's object.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Generation(ObjectKey);
+
+    impl Query for Generation {
+        type Value = i64;
+
+        fn compute(&self, view: &View<'_>) -> i64 {
+            view.object(&self.0).map_or(0, |object| object.metadata().generation.unwrap_or(1))
+        }
+    }
+
+    /// The sum of all generations.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Sum;
+
+    impl Query for Sum {
+        type Value = i64;
+
+        fn compute(&self, view: &View<'_>) -> i64 {
+            SUMMED.fetch_add(1, Ordering::Relaxed);
+            view.all(Kind::Namespace).into_iter().map(|key| *view.get(&Generation(key))).sum()
+        }
+    }
+
+    fn put(name: &str, generation: i64, label: &str) -> Change {
+        let object = serde_json::json!({
+            "apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": name, "generation": generation, "labels": {"x": label}},
+        });
+        Change::Put(admit(object).object.expect("admitted"))
+    }
+
+    fn sum(memo: &Memo, store: &Store, engine: &Engine, changes: ChangeSet) -> i64 {
+        memo.invalidate(
+            changes
+                .objects
+                .into_iter()
+                .map(Input::Object)
+                .chain(changes.buckets.into_iter().map(Input::Bucket)),
+        );
+        let sum = *memo.get(&View::new(store, engine, memo), &Sum);
+        memo.collect();
+        sum
+    }
+
+    /// A query runs again if and only if something that it read has changed, and what nobody reads is dropped.
+    #[test]
+    fn only_what_changed_runs_again() {
+        let (memo, engine, mut store) = (Memo::default(), Engine::native_from_files(), Store::new());
+        memo.pin(&Sum);
+        let changes = store.apply([put("a", 1, ""), put("b", 2, "")]);
+        assert_eq!(sum(&memo, &store, &engine, changes), 3);
+        let runs = |memo: &Memo| memo.counts().0;
+        let before = (SUMMED.load(Ordering::Relaxed), runs(&memo));
+
+        let changes = store.apply([put("b", 2, "another")]);
+        assert_eq!(sum(&memo, &store, &engine, changes), 3);
+        assert_eq!(SUMMED.load(Ordering::Relaxed), before.0, "an equal answer stops the wave");
+        assert_eq!(runs(&memo), before.1 + 1, "the changed object alone was read again");
+
+        let changes = store.apply([put("b", 5, "")]);
+        assert_eq!(sum(&memo, &store, &engine, changes), 6);
+        let (_, nodes) = memo.counts();
+        let changes = store.apply([Change::Remove(ObjectKey::new(Kind::Namespace, "", "b"))]);
+        assert!(changes.buckets.contains(&Bucket::all(Kind::Namespace)));
+        assert_eq!(sum(&memo, &store, &engine, changes), 1);
+        assert_eq!(memo.counts().1, nodes - 2, "the query of the object and the note of its read are gone");
+    }
+}

@@ -1,0 +1,125 @@
+//! Which clusters and endpoints the routes lead to, counted, so that a route's change costs its own backends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use portcullis_api::ObjectKey;
+use portcullis_model::{Cluster, ClusterKey, Endpoints, EndpointsKey, Model};
+
+#[derive(Default)]
+pub(super) struct Backends {
+    led: HashMap<ObjectKey, Arc<Vec<ClusterKey>>, FixedState>,
+    clusters: BTreeMap<ClusterKey, (Arc<Cluster>, usize)>,
+    endpoints: HashMap<EndpointsKey, usize, FixedState>,
+    turnover: Turnover,
+    /// What differs from the model that was published last: nothing stands for "gone".
+    unpublished_clusters: BTreeMap<ClusterKey, Option<Arc<Cluster>>>,
+    unpublished_endpoints: BTreeMap<EndpointsKey, Option<Arc<Endpoints>>>,
+}
+
+/// Endpoints that came into use, and that fell out of it.
+#[derive(Default)]
+pub(super) struct Turnover {
+    pub(super) new: BTreeSet<EndpointsKey>,
+    pub(super) gone: BTreeSet<EndpointsKey>,
+}
+
+impl Backends {
+    /// Notes where a route leads.
+    pub(super) fn lead(&mut self, route: &ObjectKey, clusters: Arc<Vec<ClusterKey>>) {
+        for cluster in clusters.iter() {
+            self.enter(cluster);
+        }
+        let old = if clusters.is_empty() {
+            self.led.remove(route)
+        } else {
+            self.led.insert(route.clone(), clusters)
+        };
+        for cluster in old.iter().flat_map(|old| old.iter()) {
+            self.leave(cluster);
+        }
+    }
+
+    fn enter(&mut self, key: &ClusterKey) {
+        if let Some((_, uses)) = self.clusters.get_mut(key) {
+            *uses += 1;
+            return;
+        }
+        let cluster = Arc::new(Cluster { key: key.clone() });
+        self.unpublished_clusters.insert(key.clone(), Some(Arc::clone(&cluster)));
+        self.clusters.insert(key.clone(), (cluster, 1));
+        let uses = self.endpoints.entry(key.endpoints.clone()).or_insert(0);
+        *uses += 1;
+        if *uses == 1 && !self.turnover.gone.remove(&key.endpoints) {
+            self.turnover.new.insert(key.endpoints.clone());
+        }
+    }
+
+    fn leave(&mut self, key: &ClusterKey) {
+        let Some((_, uses)) = self.clusters.get_mut(key) else { return };
+        *uses -= 1;
+        if *uses > 0 {
+            return;
+        }
+        self.clusters.remove(key);
+        self.unpublished_clusters.insert(key.clone(), None);
+        let Some(uses) = self.endpoints.get_mut(&key.endpoints) else { return };
+        *uses -= 1;
+        if *uses == 0 {
+            self.endpoints.remove(&key.endpoints);
+            if !self.turnover.new.remove(&key.endpoints) {
+                self.turnover.gone.insert(key.endpoints.clone());
+            }
+        }
+    }
+
+    /// What came into use and fell out of it since the last call.
+    pub(super) fn take_turnover(&mut self) -> Turnover {
+        let turnover = std::mem::take(&mut self.turnover);
+        for key in &turnover.gone {
+            self.unpublished_endpoints.insert(key.clone(), None);
+        }
+        turnover
+    }
+
+    pub(super) fn set_endpoints(&mut self, endpoints: &Arc<Endpoints>) {
+        self.unpublished_endpoints.insert(endpoints.key.clone(), Some(Arc::clone(endpoints)));
+    }
+
+    /// Brings the model up to date; answers whether it is another than before.
+    pub(super) fn publish(&mut self, model: &mut Arc<Model>) -> bool {
+        let clusters = std::mem::take(&mut self.unpublished_clusters);
+        let endpoints = std::mem::take(&mut self.unpublished_endpoints);
+        let clusters: Vec<_> = clusters
+            .into_iter()
+            .filter(|(key, new)| new.is_some() != model.clusters.contains_key(key))
+            .collect();
+        let endpoints: Vec<_> = endpoints
+            .into_iter()
+            .filter(|(key, new)| match (new, model.endpoints.get(key)) {
+                (Some(new), Some(old)) => !Arc::ptr_eq(new, old),
+                (new, old) => new.is_some() != old.is_some(),
+            })
+            .collect();
+        if clusters.is_empty() && endpoints.is_empty() {
+            return false;
+        }
+        let model = Arc::make_mut(model);
+        for (key, cluster) in clusters {
+            replace(&mut model.clusters, key, cluster);
+        }
+        for (key, new) in endpoints {
+            replace(&mut model.endpoints, key, new);
+        }
+        true
+    }
+}
+
+fn replace<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
+    match value {
+        Some(value) => map.insert(key, value),
+        None => map.remove(&key),
+    };
+}

@@ -1,0 +1,10 @@
+//! Tests of resolution from objects to model and statuses.
+
+#[cfg(test)]
+mod case;
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod expect;
+#[cfg(test)]
+mod given;
