@@ -104,9 +104,6 @@ causes! {
     LISTENER_ROUTE_KINDS = "PC0328" Error "InvalidRouteKinds",
         "the listener allows a kind of route that it cannot take",
         "list only kinds that fit the listener's protocol";
-    LISTENER_NOT_SERVED = "PC0329" Error "Invalid",
-        "the listener is not served",
-        "see the listener's other conditions";
     LISTENER_OVERLAPPING_HOSTNAMES = "PC0330" Info "OverlappingHostnames",
         "the listener's hostname overlaps another's on the same port",
         "clients that reuse a connection for another name get 421 and connect anew; nothing needs to change";
@@ -144,9 +141,6 @@ causes! {
     SET_PARENT_UNKNOWN = "PC0344" Warning "",
         "the ListenerSet's parent does not exist or is not ours",
         "correct spec.parentRef";
-    SET_ENTRY_PENDING = "PC0345" Warning "Pending",
-        "the listener waits for its ListenerSet to be taken",
-        "see the ListenerSet's own conditions";
     // Routes.
     ROUTE_NO_MATCHING_PARENT = "PC0401" Error "NoMatchingParent",
         "no listener of the parent has the section name and port that the route names",

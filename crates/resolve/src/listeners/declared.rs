@@ -135,6 +135,11 @@ impl Reader<'_> {
             let message = format!("the hostname {host} is an address and matches nothing");
             declared.notes.push(Finding::new(&HOSTNAME_IS_ADDRESS, path.field("hostname"), message));
         }
+        if let Some(tls) = listener.tls.as_ref().filter(|tls| tls.mode == TlsMode::Passthrough)
+            && (!tls.certificate_refs.is_empty() || !tls.options.is_empty())
+        {
+            declared.notes.push(Finding::plain(&PASSTHROUGH_CERTIFICATES, path.field("tls")));
+        }
         match served {
             Some(protocol) => self.read_served(listener, protocol, &mut declared),
             None => {
@@ -182,8 +187,6 @@ impl Reader<'_> {
             if protocol == Protocol::Http3 {
                 let message = "HTTP/3 cannot be passed through";
                 declared.refusals.push(Finding::new(&LISTENER_VALUE, path.field("mode"), message));
-            } else if !certificates.is_empty() || !raw.is_empty() {
-                declared.notes.push(Finding::plain(&PASSTHROUGH_CERTIFICATES, path));
             }
             return;
         }

@@ -14,9 +14,9 @@ use super::overlaps::Overlaps;
 use super::state::{ListenerState, ListenerStates, Programmed};
 use crate::attachment::ListenerRoutes;
 use crate::causes::{
-    CERTIFICATE_NOT_PERMITTED, Cause, LISTENER_HOSTNAME_CONFLICT, LISTENER_NOT_SERVED,
+    CERTIFICATE_NOT_PERMITTED, Cause, LISTENER_HOSTNAME_CONFLICT, LISTENER_OPTION_DROPPED,
     LISTENER_OVERLAPPING_CERTIFICATES, LISTENER_OVERLAPPING_HOSTNAMES, LISTENER_PORT_IN_USE,
-    LISTENER_PORT_SHARED, LISTENER_PROTOCOL_CONFLICT, SET_ENTRY_PENDING,
+    LISTENER_PORT_SHARED, LISTENER_PROTOCOL_CONFLICT,
 };
 use crate::finding::{Conditions, Finding, condition, messages};
 use crate::gateways::GroupOf;
@@ -62,7 +62,7 @@ fn conditions(
     match &verdict {
         Verdict::Accepted(message) => conditions.yes(condition::ACCEPTED, "Accepted", message.clone()),
         Verdict::Refused(cause, message) => conditions.no(condition::ACCEPTED, cause.reason, message.clone()),
-        Verdict::Undecided => conditions.pending(condition::ACCEPTED, SET_ENTRY_PENDING.rule.summary),
+        Verdict::Undecided => conditions.pending(condition::ACCEPTED, "the ListenerSet is not accepted"),
     }
     match (&state.programmed, &verdict) {
         (Programmed::Yes, _) => conditions.yes(condition::PROGRAMMED, "Programmed", "the listener is served"),
@@ -75,7 +75,7 @@ fn conditions(
         (Programmed::PortUnavailable(why), _) => {
             conditions.no(condition::PROGRAMMED, LISTENER_PORT_IN_USE.reason, why.as_str());
         }
-        (Programmed::No(why), _) => conditions.no(condition::PROGRAMMED, LISTENER_NOT_SERVED.reason, *why),
+        (Programmed::No(why), _) => conditions.no(condition::PROGRAMMED, "Invalid", *why),
     }
     let unresolved = unresolved(listener, state);
     let resolved = "all references are resolved";
@@ -121,7 +121,7 @@ impl Verdict {
 /// The options that were left out are told here too.
 fn accepted_message(listener: &Declared) -> String {
     let dropped: Vec<&Finding> =
-        listener.notes.iter().filter(|note| note.cause == &crate::causes::LISTENER_OPTION_DROPPED).collect();
+        listener.notes.iter().filter(|note| note.cause == &LISTENER_OPTION_DROPPED).collect();
     if dropped.is_empty() { "the listener is accepted".to_owned() } else { messages(dropped) }
 }
 

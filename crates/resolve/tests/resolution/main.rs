@@ -8,3 +8,9 @@ mod cases;
 mod expect;
 #[cfg(test)]
 mod given;
+#[cfg(test)]
+mod incremental;
+#[cfg(test)]
+mod reached;
+#[cfg(test)]
+mod universe;
