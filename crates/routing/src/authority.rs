@@ -41,10 +41,12 @@ impl<'a> Authority<'a> {
             }
             return Ok(Authority { host: lower_case(host), port });
         }
-        if !host.bytes().all(is_host_byte) {
-            return Err(AuthorityError::Byte);
+        let host = host.strip_suffix('.').unwrap_or(host);
+        match host.bytes().fold(0, |seen, byte| seen | class_of(byte)) {
+            0 => Ok(Authority { host: Cow::Borrowed(host), port }),
+            UPPER => Ok(Authority { host: Cow::Owned(host.to_ascii_lowercase()), port }),
+            _ => Err(AuthorityError::Byte),
         }
-        Ok(Authority { host: lower_case(host.strip_suffix('.').unwrap_or(host)), port })
     }
 }
 
@@ -69,9 +71,19 @@ fn lower_case(host: &str) -> Cow<'_, str> {
     }
 }
 
-/// reg-name of RFC 3986 §3.2.2.
-fn is_host_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte)
+/// Of a byte that is compared in lower case.
+const UPPER: u8 = 1;
+/// Of a byte that no host has.
+const FOREIGN: u8 = 2;
+
+/// What a byte does to a host: nothing if it is one of reg-name (RFC 3986 §3.2.2).
+fn class_of(byte: u8) -> u8 {
+    match byte {
+        b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'%' => 0,
+        b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' => 0,
+        b'A'..=b'Z' => UPPER,
+        _ => FOREIGN,
+    }
 }
 
 /// Whether a host in canonical form is an IP address: no hostname of a listener or route takes one, for

@@ -4,25 +4,25 @@ use portcullis_model::{HostPattern, Hostname};
 
 use crate::authority::is_ip_literal;
 use crate::depths::Depths;
-use crate::sharded::{Keyed, ShardedMap};
+use crate::keyed::{Key, Keyed, KeyedMap};
 
 /// Values by host pattern, found by a hash probe for the host and one for each of its suffixes.
 pub(crate) struct HostMap<V> {
-    exact: ShardedMap<Named<V>>,
-    suffixes: ShardedMap<Named<V>>,
+    exact: KeyedMap<Named<V>>,
+    suffixes: KeyedMap<Named<V>>,
     /// Of the suffixes, in labels.
     labels: Depths,
     any: Option<V>,
 }
 
 struct Named<V> {
-    name: Hostname,
+    name: Key,
     value: V,
 }
 
 impl<V> Keyed for Named<V> {
-    fn key(&self) -> &str {
-        self.name.as_str()
+    fn key(&self) -> &[u8] {
+        &self.name
     }
 }
 
@@ -35,8 +35,8 @@ impl<V: Clone> Clone for Named<V> {
 impl<V> Default for HostMap<V> {
     fn default() -> Self {
         HostMap {
-            exact: ShardedMap::default(),
-            suffixes: ShardedMap::default(),
+            exact: KeyedMap::default(),
+            suffixes: KeyedMap::default(),
             labels: Depths::default(),
             any: None,
         }
@@ -98,7 +98,7 @@ impl<V: Clone> HostMap<V> {
                 (&mut self.suffixes, name)
             }
         };
-        let made = || Named { name: name.clone(), value: make() };
+        let made = || Named { name: name.as_str().as_bytes().into(), value: make() };
         map.get_or_insert_with(name.as_str(), made).map(|named| &mut named.value)
     }
 

@@ -6,14 +6,15 @@
 //! oracle answers (checked by `tests/it/lookup_agrees.rs`).
 //!
 //! Read in this order: [`Authority`] and [`canonical_path`] (what a request asks for), [`PortTable`] (which
-//! listener takes it), [`ListenerTable`] (which rule), [`Traced`] (and why not the others), [`shadowed`] (which rules no request can
-//! reach).
+//! listener takes it), [`ListenerTable`] (which rule), [`Traced`] (and why not the others), [`shadowed`] (which
+//! rules no request can reach).
 #![forbid(unsafe_code)]
 
 mod authority;
 mod candidate;
 mod depths;
 mod hosts;
+mod keyed;
 mod listener;
 mod path;
 mod paths;

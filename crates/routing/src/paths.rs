@@ -8,17 +8,18 @@ use smallvec::SmallVec;
 
 use crate::candidate::{Candidate, Entry};
 use crate::depths::Depths;
+use crate::keyed::{Key, Keyed, KeyedMap};
 use crate::patterns::Patterns;
 use crate::precedence::Shape;
-use crate::sharded::{Keyed, ShardedMap};
+
 use crate::{HeaderSource, Request, canonical_path};
 
 /// The matches of all routes that have one hostname.
 pub(crate) struct PathTable<T> {
     pub(crate) hostname: HostPattern,
-    exact: ShardedMap<Leaf<T>>,
+    exact: KeyedMap<Leaf<T>>,
     patterns: Patterns<T>,
-    prefixes: ShardedMap<Leaf<T>>,
+    prefixes: KeyedMap<Leaf<T>>,
     /// Of the prefixes, in path elements.
     depths: Depths,
 }
@@ -37,19 +38,19 @@ impl<T> Clone for PathTable<T> {
 
 /// The matches that ask for one path, in the order of precedence.
 struct Leaf<T> {
-    path: Arc<str>,
+    path: Key,
     candidates: SmallVec<[Candidate<T>; 1]>,
 }
 
 impl<T> Keyed for Leaf<T> {
-    fn key(&self) -> &str {
+    fn key(&self) -> &[u8] {
         &self.path
     }
 }
 
 impl<T> Clone for Leaf<T> {
     fn clone(&self) -> Self {
-        Leaf { path: Arc::clone(&self.path), candidates: self.candidates.clone() }
+        Leaf { path: self.path.clone(), candidates: self.candidates.clone() }
     }
 }
 
@@ -93,9 +94,9 @@ impl<T> PathTable<T> {
     pub(crate) fn new(hostname: HostPattern) -> PathTable<T> {
         PathTable {
             hostname,
-            exact: ShardedMap::default(),
+            exact: KeyedMap::default(),
             patterns: Patterns::default(),
-            prefixes: ShardedMap::default(),
+            prefixes: KeyedMap::default(),
             depths: Depths::default(),
         }
     }
@@ -135,12 +136,12 @@ impl<T> PathTable<T> {
             };
             match &key {
                 PathKey::Pattern(pattern) => self.patterns.insert(pattern, candidate),
-                PathKey::Exact(path) => insert_leaf(&mut self.exact, path, &matched.path, candidate),
+                PathKey::Exact(path) => insert_leaf(&mut self.exact, path, candidate),
                 PathKey::Prefix(path) => {
                     if self.prefixes.get(path).is_none() {
                         self.depths.add(depth(path));
                     }
-                    insert_leaf(&mut self.prefixes, path, &matched.path, candidate);
+                    insert_leaf(&mut self.prefixes, path, candidate);
                 }
             }
         }
@@ -175,21 +176,15 @@ impl<T> PathTable<T> {
     }
 }
 
-fn insert_leaf<T>(map: &mut ShardedMap<Leaf<T>>, path: &str, given: &PathMatch, candidate: Candidate<T>) {
-    let shared = || match given {
-        PathMatch::Exact(text) | PathMatch::Prefix(text) if **text == *path => Arc::clone(text),
-        _ => path.into(),
-    };
-    let Some(leaf) = map.get_or_insert_with(path, || Leaf { path: shared(), candidates: SmallVec::new() })
-    else {
-        return;
-    };
+fn insert_leaf<T>(map: &mut KeyedMap<Leaf<T>>, path: &str, candidate: Candidate<T>) {
+    let made = || Leaf { path: path.as_bytes().into(), candidates: SmallVec::new() };
+    let Some(leaf) = map.get_or_insert_with(path, made) else { return };
     let at = leaf.candidates.partition_point(|other| other.rank() < candidate.rank());
     leaf.candidates.insert(at, candidate);
 }
 
 /// Whether the leaf went, being empty.
-fn remove_from_leaf<T>(map: &mut ShardedMap<Leaf<T>>, path: &str, route: &Arc<Route>) -> bool {
+fn remove_from_leaf<T>(map: &mut KeyedMap<Leaf<T>>, path: &str, route: &Arc<Route>) -> bool {
     let Some(leaf) = map.get_mut(path) else { return false };
     leaf.candidates.retain(|candidate| !Arc::ptr_eq(&candidate.entry.route, route));
     let empty = leaf.candidates.is_empty();

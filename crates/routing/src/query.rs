@@ -27,6 +27,11 @@ impl<'q> Parameters<'q> {
         })
     }
 
+    /// The first parameter of a name, decoded.
+    pub(crate) fn decoded_first(&self, name: &str) -> Option<Vec<u8>> {
+        self.first(name).map(|raw| decoded(raw).collect())
+    }
+
     fn first(&self, name: &str) -> Option<&'q str> {
         let same = |raw: &str| raw == name || (raw.contains('%') && decoded(raw).eq(name.bytes()));
         self.0.iter().find(|(raw, _)| same(raw)).map(|(_, value)| *value)
@@ -79,6 +84,7 @@ mod tests {
         assert!(fits("&&a&", "a", ""));
         assert!(!fits("A=1", "a", "1"));
         assert!(!fits("", "a", ""));
+        assert_eq!(Parameters::parse("a=%31&a=2").decoded_first("a").as_deref(), Some(&b"1"[..]));
     }
 
     #[test]

@@ -43,6 +43,12 @@ impl<'r, H: HeaderSource + ?Sized> Request<'r, H> {
         Request { host, path, method, headers, query, parameters: OnceCell::new() }
     }
 
+    /// The value of the first query parameter of a name, decoded as predicates see it.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<Vec<u8>> {
+        self.parameters().decoded_first(name)
+    }
+
     pub(crate) fn parameters(&self) -> &Parameters<'r> {
         self.parameters.get_or_init(|| Parameters::parse(self.query))
     }

@@ -9,9 +9,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use crate::agreement::{lookup, verdicts};
 use crate::build::{exact, listener_of, port, prefix, route};
 use crate::generate::{arb_request, arb_route, cases};
-use crate::lookup_agrees::{lookup, verdicts};
 
 /// A change of one of two listeners.
 #[derive(Clone, Debug)]

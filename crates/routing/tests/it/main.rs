@@ -5,6 +5,7 @@
     reason = "clippy's allowance for tests does not reach the functions that tests share"
 )]
 
+mod agreement;
 mod build;
 mod generate;
 mod hostnames;
