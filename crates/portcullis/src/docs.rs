@@ -1,0 +1,57 @@
+//! Pages of the documentation that follow from the source: `portcullis docs DIR` writes them, a test compares.
+
+mod commands;
+mod diagnostics;
+mod limits;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::exit::{Failure, Outcome};
+
+/// Write the generated pages of the documentation
+#[derive(Args, Debug)]
+pub(crate) struct Docs {
+    /// The folder to write to
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// A page: its file name and text.
+type Page = (&'static str, String);
+
+fn pages() -> [Page; 3] {
+    [
+        ("commands.md", commands::page()),
+        ("diagnostics.md", diagnostics::page()),
+        ("limits.md", limits::page()),
+    ]
+}
+
+impl Docs {
+    pub(crate) fn run(&self) -> Result<Outcome, Failure> {
+        for (name, text) in pages() {
+            let path = self.folder.join(name);
+            std::fs::write(&path, text)
+                .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))?;
+        }
+        Ok(Outcome::Clean)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_generated_pages_are_up_to_date() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        for (name, text) in pages() {
+            let written = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+            assert!(written == text, "docs/{name} is out of date: run `cargo xtask docs`");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The command line, and what connects the parts: files to the store, the store to resolution, resolution to
+//! the proxy, and the proxy's reports back.
+//!
+//! [`cli`] lists the commands; each has a module of its name.
+#![forbid(unsafe_code)]
+
+mod check;
+mod cli;
+mod completions;
+mod docs;
+mod echo;
+mod exit;
+mod lint;
+mod logs;
+mod offline;
+mod output;
+mod render;
+mod rules;
+mod run;
+mod server;
+mod signals;
+mod status;
+mod statuses;
+mod values;
+mod version;
+
+pub use cli::main;

@@ -1,0 +1,37 @@
+//! What files come to, without serving them: for `check` and `status`.
+
+use std::path::PathBuf;
+
+use portcullis_api::Diagnostic;
+use portcullis_files::Sources;
+use portcullis_resolve::{Engine, Resolver};
+use portcullis_store::{Change, Store};
+
+/// Resources from files, resolved as if every port could be bound.
+pub(crate) struct Offline {
+    /// The objects.
+    pub(crate) store: Store,
+    /// Where they were written.
+    pub(crate) sources: Sources,
+    /// What is wrong with the files and what an API server would refuse.
+    pub(crate) refusals: Vec<Diagnostic>,
+    /// What the accepted objects come to.
+    pub(crate) resolver: Resolver,
+}
+
+impl Offline {
+    /// Reads files and folders.
+    pub(crate) fn read(paths: &[PathBuf]) -> Self {
+        let loaded = portcullis_files::load(paths);
+        let mut store = Store::new();
+        store.apply(loaded.objects.into_iter().map(Change::Put));
+        let resolver = Resolver::new(Engine::native_from_files().assuming_bound(), &store);
+        Self { store, sources: loaded.sources, refusals: loaded.diagnostics, resolver }
+    }
+
+    /// All that was found, files and admission first, then resolution's, each with its place.
+    pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let resolved = self.resolver.resolved().diagnostics.values().flat_map(|found| found.iter().cloned());
+        self.refusals.iter().cloned().chain(resolved.map(|found| self.sources.place(found))).collect()
+    }
+}

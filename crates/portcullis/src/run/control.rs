@@ -1,0 +1,159 @@
+//! What happens when something changes: the store, resolution, the proxy, the statuses, in this order.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use portcullis_api::{Diagnostic, ObjectKey, Severity};
+use portcullis_files::Sources;
+use portcullis_model::{BindAddress, Model};
+use portcullis_proxy::ProxyHandle;
+use portcullis_resolve::{Engine, Resolver};
+use portcullis_store::{BindOutcome, BindPoint, Change, Report, ReportKey, Store, Transport};
+
+use super::binding;
+use super::stand_ins::StandIns;
+use crate::exit::Failure;
+use crate::statuses::{Flip, Statuses, is_good, status_json};
+
+/// Everything that is known, and who has to hear of a change.
+pub(super) struct Control {
+    store: Store,
+    resolver: Resolver,
+    proxy: Arc<ProxyHandle>,
+    sources: Sources,
+    statuses: Statuses,
+    stand_ins: Option<StandIns>,
+    /// Addresses that the proxy was told to serve.
+    served: BTreeSet<BindAddress>,
+    /// The findings that were logged, so that none is repeated.
+    told: BTreeSet<(ObjectKey, String)>,
+}
+
+impl Control {
+    pub(super) fn new(
+        engine: Engine,
+        proxy: Arc<ProxyHandle>,
+        stand_ins: Option<StandIns>,
+        sources: Sources,
+    ) -> Self {
+        let store = Store::new();
+        let resolver = Resolver::new(engine, &store);
+        Self {
+            store,
+            resolver,
+            proxy,
+            sources,
+            statuses: Statuses::default(),
+            stand_ins,
+            served: BTreeSet::new(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// Takes changes and lets everybody know who has to.
+    pub(super) async fn take(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
+        let mut set = self.store.apply(changes);
+        if let Some(stand_ins) = &mut self.stand_ins
+            && StandIns::concerns(&set)
+        {
+            let adjusted = stand_ins.adjust(&self.store).await?;
+            set.merge(self.store.apply(adjusted));
+        }
+        let mut objects = BTreeSet::new();
+        while !set.is_empty() {
+            let changed = self.resolver.update(&self.store, &set);
+            objects.extend(changed.objects);
+            let retracted = if changed.model { self.serve() } else { Vec::new() };
+            set = self.store.apply(retracted);
+        }
+        self.tell(&objects);
+        Ok(())
+    }
+
+    /// What the proxy said.
+    pub(super) async fn hear(&mut self, report: portcullis_proxy::Report) -> Result<(), Failure> {
+        // It may speak of an address that has left the configuration meanwhile.
+        if !self.served.contains(&report.address) {
+            return Ok(());
+        }
+        let outcome = match report.result {
+            Ok(_) => BindOutcome::Bound,
+            Err(failure) => {
+                let message = binding::message(report.address, &failure);
+                BindOutcome::Failed { failure: binding::cause(&failure), message: message.into() }
+            }
+        };
+        self.take(vec![Change::Report(Report::Bind(point(report.address), outcome))]).await
+    }
+
+    /// Lets the proxy serve the newest model; what it said of addresses that are gone no longer holds.
+    fn serve(&mut self) -> Vec<Change> {
+        let model = self.model();
+        let addresses: BTreeSet<BindAddress> = model.ports.keys().copied().collect();
+        let gone = self.served.difference(&addresses).map(|address| point(*address));
+        let retracted = gone.map(|point| Change::Retract(ReportKey::Bind(point))).collect();
+        self.served = addresses;
+        self.proxy.apply(&model);
+        retracted
+    }
+
+    pub(super) fn model(&self) -> Arc<Model> {
+        Arc::clone(&self.resolver.resolved().model)
+    }
+
+    /// How many ports of Services have a stand-in.
+    pub(super) fn stand_ins(&self) -> usize {
+        self.stand_ins.as_ref().map_or(0, StandIns::count)
+    }
+
+    /// Logs what is new about objects: conditions that flipped, and findings that no condition carries.
+    fn tell(&mut self, objects: &BTreeSet<ObjectKey>) {
+        let now = crate::statuses::now();
+        let resolved = self.resolver.resolved();
+        for object in objects {
+            let status = resolved.statuses.get(object).map(|status| status_json(status));
+            for flip in self.statuses.update(object, status, &now) {
+                log_flip(&flip);
+            }
+            let findings = resolved.diagnostics.get(object).map(|findings| &**findings).unwrap_or_default();
+            let current: Vec<&Diagnostic> = findings.iter().filter(|finding| is_news(finding)).collect();
+            self.told
+                .retain(|(known, text)| known != object || current.iter().any(|f| f.to_string() == *text));
+            for finding in current {
+                if self.told.insert((object.clone(), finding.to_string())) {
+                    log_finding(object, &self.sources.place(finding.clone()));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a finding is worth a line of the log: conditions say what is refused, and notes are for `check`.
+fn is_news(finding: &Diagnostic) -> bool {
+    finding.severity() == Severity::Warning
+}
+
+fn log_finding(object: &ObjectKey, finding: &Diagnostic) {
+    let place = finding.position.as_ref().map(tracing::field::display);
+    tracing::warn!(%object, code = finding.rule.code, place, "{}", finding.message);
+}
+
+/// What comes true as one wishes is news only where it was false, and what cannot be told yet is none.
+fn log_flip(flip: &Flip) {
+    let Flip { object, part, condition, status, reason, message, before } = flip;
+    let part = (!part.is_empty()).then_some(part);
+    let good = is_good(condition, status);
+    match status.as_str() {
+        "Unknown" => tracing::debug!(%object, part, "{condition}={status}/{reason}"),
+        _ if !good => tracing::warn!(%object, part, "{condition}={status}/{reason}: {message}"),
+        _ if before.as_ref().is_some_and(|before| !is_good(condition, before) && before != "Unknown") => {
+            tracing::info!(%object, part, "{condition}={status}/{reason}");
+        }
+        _ => tracing::debug!(%object, part, "{condition}={status}/{reason}"),
+    }
+}
+
+fn point(address: BindAddress) -> BindPoint {
+    BindPoint { transport: Transport::Tcp, address: SocketAddr::new(address.ip, address.port) }
+}

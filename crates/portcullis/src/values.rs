@@ -1,0 +1,46 @@
+//! Values of options.
+
+use std::time::Duration;
+
+/// A time such as `500ms`, `10s` or `1m30s`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    const EXPECTED: &str = "expected a time such as 500ms, 10s or 1m30s";
+    let mut rest = text;
+    let mut total = Duration::ZERO;
+    if rest.is_empty() {
+        return Err(EXPECTED.to_owned());
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or(EXPECTED)?;
+        let (number, unit) = rest.split_at_checked(digits).ok_or(EXPECTED)?;
+        let letters = unit.find(|c: char| c.is_ascii_digit()).unwrap_or(unit.len());
+        let (unit, next) = unit.split_at_checked(letters).ok_or(EXPECTED)?;
+        let millis = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => return Err(EXPECTED.to_owned()),
+        };
+        let part =
+            number.parse::<u64>().ok().and_then(|number| number.checked_mul(millis)).ok_or(EXPECTED)?;
+        total = total.checked_add(Duration::from_millis(part)).ok_or(EXPECTED)?;
+        rest = next;
+    }
+    Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("0s"), Ok(Duration::ZERO));
+        for wrong in ["", "10", "s", "10 s", "-1s", "1d", "99999999999999999999s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}
