@@ -15,6 +15,7 @@ pub mod certificates;
 pub mod http;
 pub mod ports;
 pub mod program;
+pub mod transcript;
 
 pub use backend::Backend;
 pub use certificates::Authority;

@@ -70,6 +70,29 @@ impl Portcullis {
         running
     }
 
+    /// Starts the program as documentation says, its ports and all, and returns once it serves: `run` with an
+    /// admin address of its own, `echo` at the address that the line names.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn documented(line: &str) -> Portcullis {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let admin = SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free()));
+        let mut command = Command::new(binary());
+        command.args(&words).current_dir(root()).stdin(Stdio::null()).stdout(Stdio::null());
+        let Some(address) = words.strip_prefix(&["echo"]).and_then(|words| words.first()) else {
+            command.args(["--admin", &admin.to_string()]);
+            let mut running = Portcullis { child: command.spawn().expect("it starts"), admin };
+            running.wait_until_ready();
+            return running;
+        };
+        let address: SocketAddr = address.parse().expect("echo is documented with its address");
+        let mut running = Portcullis { child: command.spawn().expect("it starts"), admin };
+        running.wait_until(|_| http::get(address, "echo", "/").is_ok());
+        running
+    }
+
     /// Its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
@@ -94,17 +117,21 @@ impl Portcullis {
     }
 
     fn wait_until_ready(&mut self) {
+        self.wait_until(|running| running.admin_get("/readyz").is_some_and(|answer| answer.status == 200));
+    }
+
+    fn wait_until(&mut self, ready: impl Fn(&Portcullis) -> bool) {
         let end = Instant::now() + Duration::from_secs(30);
         while Instant::now() < end {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
-                panic!("portcullis run ended at once: {status}");
+                panic!("portcullis ended at once: {status}");
             }
-            if self.admin_get("/readyz").is_some_and(|answer| answer.status == 200) {
+            if ready(self) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(5)); // readiness has no event to wait for
         }
-        panic!("portcullis run is not ready after 30 s");
+        panic!("portcullis is not ready after 30 s");
     }
 }
 
