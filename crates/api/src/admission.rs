@@ -142,7 +142,7 @@ fn each_child(
         (Shape::Object(fields), Value::Object(values)) => {
             for field in fields {
                 if let Some(value) = values.get(field.name) {
-                    findings.within(Step::Field(field.name.into()), |findings| {
+                    findings.within(field.step.clone(), |findings| {
                         examine(&field.schema, value, findings);
                     });
                 }

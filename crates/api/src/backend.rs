@@ -29,7 +29,7 @@ object! {
     #[derive(Eq)]
     pub struct BackendSpec {
         /// Whether endpoints are listed.
-        pub backend_type as "type": BackendType [.default(json!("Endpoints"))],
+        pub backend_type as "type": BackendType = json!("Endpoints"),
         /// The endpoints.
         pub endpoints: Vec<BackendEndpoint> [.items(1, 256).rules(&[&backends::FQDN_UNMIXED])],
         /// What endpoints speak beyond HTTP/1.1.
@@ -133,7 +133,7 @@ object! {
         pub well_known_ca_certificates as "wellKnownCACertificates":
             Option<WellKnownCaCertificates>,
         /// Whether certificates are taken unseen.
-        pub insecure_skip_verify as "insecureSkipVerify": bool [.default(json!(false))],
+        pub insecure_skip_verify as "insecureSkipVerify": bool = json!(false),
         /// The server name to send.
         pub sni: Option<PreciseHostname>,
         /// Whether the server name is that of the endpoint.

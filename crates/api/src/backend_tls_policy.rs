@@ -8,7 +8,7 @@ use crate::{
     patterns::{URI, WELL_KNOWN_CA},
     references::{LocalObjectRef, PolicyTargetRef},
     resource::resource,
-    schema::{object, open_enum},
+    schema::{Required, object, open_enum},
     status::PolicyStatus,
     text::{TextLimits, text},
 };
@@ -27,8 +27,8 @@ object! {
     pub struct BackendTlsPolicySpec {
         /// The backends.
         pub target_refs as "targetRefs": Vec<PolicyTargetRef> [
-            .items(1, 16).required().rules(references::TARGETS)
-        ],
+            .items(1, 16).rules(references::TARGETS)
+        ] = Required,
         /// How they are checked.
         pub validation: BackendTlsValidation,
         /// Options of the implementation.

@@ -31,7 +31,7 @@ object! {
         /// Response headers that scripts may see.
         pub expose_headers as "exposeHeaders": Vec<HeaderName> [.max_items(64).set()],
         /// How many seconds browsers may remember the answer, at least 1; by default 5.
-        pub max_age as "maxAge": u32 [.default(json!(5)).min(1)],
+        pub max_age as "maxAge": u32 [.min(1)] = json!(5),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     port::PortNumber,
     references::{LocalObjectRef, ObjectRef, SecretObjectRef},
     resource::resource,
-    schema::{object, open_enum},
+    schema::{Required, object, open_enum},
     status::{Condition, MAX_CONDITIONS, pending},
     text::{TextLimits, text},
 };
@@ -22,8 +22,7 @@ resource! {
     /// Where traffic comes in: addresses and listeners.
     pub struct Gateway: Gateway {
         spec: GatewaySpec,
-        status: GatewayStatus
-            [.default(json!({"conditions": pending(&["Accepted", "Programmed"])}))],
+        status: GatewayStatus = json!({"conditions": pending(&["Accepted", "Programmed"])}),
     }
 }
 
@@ -37,10 +36,9 @@ object! {
         pub listeners: Vec<Listener> [
             .items(1, MAX_LISTENERS)
             .unique_by("name")
-            .required()
             .rules(listeners::GATEWAY_LISTENERS)
             .item_rules(&[&listeners::FILTERS_NEED_HTTP])
-        ],
+        ] = Required,
         /// Addresses it asks for.
         pub addresses: Vec<GatewayAddress> [
             .max_items(16).addresses().rules(gateways::ADDRESSES)
@@ -71,7 +69,7 @@ object! {
     #[derive(Eq)]
     pub struct GatewayAddress {
         /// Of which type.
-        pub address_type as "type": AddressType [.default(json!("IPAddress"))],
+        pub address_type as "type": AddressType = json!("IPAddress"),
         /// The address.
         pub value: Option<Arc<str>> [.max_length(253)],
         /// From where it can be reached.
@@ -119,7 +117,7 @@ object! {
     #[derive(Eq)]
     pub struct AllowedListeners {
         /// From which namespaces; none by default.
-        pub namespaces: ListenerNamespaces [.default(json!({"from": "None"}))],
+        pub namespaces: ListenerNamespaces = json!({"from": "None"}),
     }
 }
 
@@ -128,7 +126,7 @@ object! {
     #[derive(Eq)]
     pub struct ListenerNamespaces {
         /// Which.
-        pub from: FromNamespaces [.default(json!("None"))],
+        pub from: FromNamespaces = json!("None"),
         /// The labels of the namespaces, for `Selector`.
         pub selector: Option<LabelSelector>,
     }
@@ -193,10 +191,10 @@ object! {
     pub struct ClientValidation {
         /// Whom they must come from.
         pub ca_certificate_refs as "caCertificateRefs": Vec<ObjectRef> [
-            .items(1, 16).required().rules(&[&references::TRUST_BUNDLES])
-        ],
+            .items(1, 16).rules(&[&references::TRUST_BUNDLES])
+        ] = Required,
         /// What happens without a valid one.
-        pub mode: ClientValidationMode [.default(json!("AllowValidOnly"))],
+        pub mode: ClientValidationMode = json!("AllowValidOnly"),
     }
 }
 
@@ -220,8 +218,8 @@ object! {
         pub conditions: Vec<Condition> [
             .max_items(MAX_CONDITIONS)
             .unique_by("type")
-            .default(pending(&["Accepted", "Programmed"]))
-        ],
+
+        ] = pending(&["Accepted", "Programmed"]),
         /// Its listeners.
         pub listeners: Vec<ListenerStatus> [.max_items(MAX_LISTENERS).unique_by("name")],
         /// How many ListenerSets are attached.
@@ -234,7 +232,7 @@ object! {
     #[derive(Eq)]
     pub struct GatewayStatusAddress {
         /// Of which type.
-        pub address_type as "type": AddressType [.default(json!("IPAddress"))],
+        pub address_type as "type": AddressType = json!("IPAddress"),
         /// The address.
         pub value: Arc<str> [.lengths(1, 253)],
         /// From where it can be reached.

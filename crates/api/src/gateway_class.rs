@@ -15,7 +15,7 @@ resource! {
     /// Which controller serves the Gateways of a class, and how.
     pub struct GatewayClass: GatewayClass {
         spec: GatewayClassSpec,
-        status: GatewayClassStatus [.default(json!({"conditions": pending(&["Accepted"])}))],
+        status: GatewayClassStatus = json!({"conditions": pending(&["Accepted"])}),
     }
 }
 
@@ -38,8 +38,8 @@ object! {
     pub struct GatewayClassStatus {
         /// Verdicts.
         pub conditions: Vec<Condition> [
-            .max_items(MAX_CONDITIONS).unique_by("type").default(pending(&["Accepted"]))
-        ],
+            .max_items(MAX_CONDITIONS).unique_by("type")
+        ] = pending(&["Accepted"]),
         /// What the implementation can, in ascending order.
         pub supported_features as "supportedFeatures": Vec<SupportedFeature> [
             .max_items(64).unique_by("name")

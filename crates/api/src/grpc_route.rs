@@ -84,7 +84,7 @@ object! {
     #[derive(Eq, Hash)]
     pub struct GrpcMethodMatch {
         /// How they are compared.
-        pub match_type as "type": ValueMatchType [.default(json!("Exact"))],
+        pub match_type as "type": ValueMatchType = json!("Exact"),
         /// The service; absent: any.
         pub service: Option<Arc<str>> [.max_length(1024)],
         /// The method; absent: any.
@@ -103,7 +103,7 @@ object! {
     #[derive(Eq, Hash)]
     pub struct GrpcHeaderMatch {
         /// How `value` is compared.
-        pub match_type as "type": ValueMatchType [.default(json!("Exact"))],
+        pub match_type as "type": ValueMatchType = json!("Exact"),
         /// The header.
         pub name: HeaderName,
         /// What its value is compared with.
@@ -148,9 +148,9 @@ object! {
     #[derive(Eq)]
     pub struct GrpcBackendRef {
         /// The group of the backend; the core group by default.
-        pub group: Group [.default(json!(""))],
+        pub group: Group = json!(""),
         /// The kind of the backend; `Service` by default.
-        pub kind: KindName [.default(json!("Service"))],
+        pub kind: KindName = json!("Service"),
         /// The name of the backend.
         pub name: ObjectName,
         /// The namespace of the backend; that of the route if absent.
@@ -158,7 +158,7 @@ object! {
         /// The port of the backend: for a Service that of the Service, not of its pods.
         pub port: Option<PortNumber>,
         /// Its share, relative to the sum of weights in its rule; 0 to 1,000,000, by default 1.
-        pub weight: u32 [.default(json!(1)).range(0, 1_000_000)],
+        pub weight: u32 [.range(0, 1_000_000)] = json!(1),
         /// Filters for calls to this backend alone.
         pub filters: Vec<GrpcFilter> [
             .max_items(MAX_FILTERS).rules(filters::GRPC_FILTERS)

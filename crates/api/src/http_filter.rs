@@ -108,7 +108,7 @@ object! {
         /// The numerator.
         pub numerator: u32 [.min(0)],
         /// The denominator, at least 1; by default 100.
-        pub denominator: u32 [.default(json!(100)).min(1)],
+        pub denominator: u32 [.min(1)] = json!(100),
     }
     rules &[&filters::FRACTION_AT_MOST_ONE]
 }
@@ -126,8 +126,7 @@ object! {
         /// The port to redirect to; absent, it follows from the scheme or else the listener.
         pub port: Option<PortNumber>,
         /// The status: 301, 302, 303, 307 or 308; by default 302.
-        pub status_code as "statusCode": u16
-            [.default(json!(302)).any_format().one_of_integers(&[301, 302, 303, 307, 308])],
+        pub status_code as "statusCode": u16 [.any_format().one_of_integers(&[301, 302, 303, 307, 308])] = json!(302),
     }
 }
 

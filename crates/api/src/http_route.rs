@@ -46,8 +46,8 @@ object! {
         pub rules: Vec<HttpRouteRule> [
             .items(1, MAX_RULES)
             .rules(&[&routes::RULE_NAMES, &routes::HTTP_MATCHES])
-            .default(json!([{"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}]))
-        ],
+
+        ] = json!([{"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}]),
     }
 }
 
@@ -60,8 +60,8 @@ object! {
         /// The requests, one match of which suffices; by default all.
         pub matches: Vec<HttpRouteMatch> [
             .max_items(MAX_MATCHES)
-            .default(json!([{"path": {"type": "PathPrefix", "value": "/"}}]))
-        ],
+
+        ] = json!([{"path": {"type": "PathPrefix", "value": "/"}}]),
         /// Filters, in order.
         pub filters: Vec<HttpFilter> [
             .max_items(MAX_FILTERS).rules(filters::HTTP_FILTERS)
@@ -83,7 +83,7 @@ object! {
     #[derive(Eq)]
     pub struct HttpRouteMatch {
         /// The path; by default any.
-        pub path: HttpPathMatch [.default(json!({"type": "PathPrefix", "value": "/"}))],
+        pub path: HttpPathMatch = json!({"type": "PathPrefix", "value": "/"}),
         /// Headers. Of several for one name, only the first counts.
         pub headers: Vec<HttpHeaderMatch> [.max_items(16).unique_by("name")],
         /// Query parameters. Of several for one name, only the first counts.
@@ -99,9 +99,9 @@ object! {
     #[derive(Eq, Hash)]
     pub struct HttpPathMatch {
         /// How `value` is compared.
-        pub match_type as "type": PathMatchType [.default(json!("PathPrefix"))],
+        pub match_type as "type": PathMatchType = json!("PathPrefix"),
         /// What it is compared with.
-        pub value: Arc<str> [.default(json!("/")).max_length(1024)],
+        pub value: Arc<str> [.max_length(1024)] = json!("/"),
     }
     rules paths::PATH_MATCH
 }
@@ -133,7 +133,7 @@ object! {
     #[derive(Eq, Hash)]
     pub struct HttpHeaderMatch {
         /// How `value` is compared.
-        pub match_type as "type": ValueMatchType [.default(json!("Exact"))],
+        pub match_type as "type": ValueMatchType = json!("Exact"),
         /// The header.
         pub name: HeaderName,
         /// What its value is compared with.
@@ -151,7 +151,7 @@ object! {
     #[derive(Eq, Hash)]
     pub struct HttpQueryParamMatch {
         /// How `value` is compared.
-        pub match_type as "type": ValueMatchType [.default(json!("Exact"))],
+        pub match_type as "type": ValueMatchType = json!("Exact"),
         /// The parameter; its case counts.
         pub name: HeaderName,
         /// What its value is compared with.
@@ -188,9 +188,9 @@ object! {
     #[derive(Eq)]
     pub struct HttpBackendRef {
         /// The group of the backend; the core group by default.
-        pub group: Group [.default(json!(""))],
+        pub group: Group = json!(""),
         /// The kind of the backend; `Service` by default.
-        pub kind: KindName [.default(json!("Service"))],
+        pub kind: KindName = json!("Service"),
         /// The name of the backend.
         pub name: ObjectName,
         /// The namespace of the backend; that of the route if absent.
@@ -198,7 +198,7 @@ object! {
         /// The port of the backend: for a Service that of the Service, not of its pods.
         pub port: Option<PortNumber>,
         /// Its share, relative to the sum of weights in its rule; 0 to 1,000,000, by default 1.
-        pub weight: u32 [.default(json!(1)).range(0, 1_000_000)],
+        pub weight: u32 [.range(0, 1_000_000)] = json!(1),
         /// Filters for requests to this backend alone.
         pub filters: Vec<HttpFilter> [
             .max_items(MAX_FILTERS).rules(filters::HTTP_FILTERS)
@@ -239,7 +239,7 @@ object! {
         /// Statuses of backends that are tried again, 400 to 599.
         pub codes: Vec<i64> [.set().range(400, 599)],
         /// How often, at most; by default once.
-        pub attempts: i64 [.default(json!(1)).min(0)],
+        pub attempts: i64 [.min(0)] = json!(1),
         /// The least time before the first repetition.
         pub backoff: Option<Duration>,
     }

@@ -7,7 +7,7 @@ use crate::{
     references::{BackendRef, ParentRef},
     resource::resource,
     route::{MAX_BACKENDS, MAX_PARENTS},
-    schema::object,
+    schema::{Required, object},
     status::RouteStatus,
 };
 
@@ -38,7 +38,7 @@ object! {
         /// Whether it also attaches to default Gateways.
         pub use_default_gateways as "useDefaultGateways": Option<DefaultScope>,
         /// Its rule. Only v1alpha2 has several.
-        pub rules: Vec<L4RouteRule> [.items(1, 1).required()],
+        pub rules: Vec<L4RouteRule> [.items(1, 1)] = Required,
     }
 }
 
@@ -49,6 +49,6 @@ object! {
         /// Its name, unique within the route.
         pub name: Option<SectionName>,
         /// Where it goes.
-        pub backend_refs as "backendRefs": Vec<BackendRef> [.items(1, MAX_BACKENDS).required()],
+        pub backend_refs as "backendRefs": Vec<BackendRef> [.items(1, MAX_BACKENDS)] = Required,
     }
 }

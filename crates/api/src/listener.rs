@@ -13,7 +13,7 @@ use crate::{
     patterns::PROTOCOL,
     port::PortNumber,
     references::{LocalObjectRef, SecretObjectRef},
-    schema::{object, open_enum},
+    schema::{Required, object, open_enum},
     status::{Condition, MAX_CONDITIONS},
     text::TextLimits,
 };
@@ -39,8 +39,7 @@ object! {
         /// TLS, where the protocol has it.
         pub tls: Option<ListenerTls>,
         /// Which routes may attach; by default those of its own namespace.
-        pub allowed_routes as "allowedRoutes": AllowedRoutes
-            [.default(json!({"namespaces": {"from": "Same"}}))],
+        pub allowed_routes as "allowedRoutes": AllowedRoutes = json!({"namespaces": {"from": "Same"}}),
         /// Filters for all requests.
         pub filters: Option<ListenerFilters>,
     }
@@ -67,7 +66,7 @@ object! {
     #[derive(Eq)]
     pub struct ListenerTls {
         /// Whether TLS ends here.
-        pub mode: TlsMode [.default(json!("Terminate"))],
+        pub mode: TlsMode = json!("Terminate"),
         /// Certificates and their keys.
         pub certificate_refs as "certificateRefs": Vec<SecretObjectRef> [.max_items(64)],
         /// Options of the implementation.
@@ -91,7 +90,7 @@ object! {
     #[derive(Eq)]
     pub struct AllowedRoutes {
         /// From which namespaces.
-        pub namespaces: RouteNamespaces [.default(json!({"from": "Same"}))],
+        pub namespaces: RouteNamespaces = json!({"from": "Same"}),
         /// Of which kinds; none listed: those that fit the protocol.
         pub kinds: Vec<RouteGroupKind> [.max_items(8)],
     }
@@ -102,7 +101,7 @@ object! {
     #[derive(Eq)]
     pub struct RouteNamespaces {
         /// Which.
-        pub from: FromNamespaces [.default(json!("Same")).one_of(&["All", "Selector", "Same"])],
+        pub from: FromNamespaces [.one_of(&["All", "Selector", "Same"])] = json!("Same"),
         /// The labels of the namespaces, for `Selector`.
         pub selector: Option<LabelSelector>,
     }
@@ -127,7 +126,7 @@ object! {
     #[derive(Eq, PartialOrd, Ord, Hash)]
     pub struct RouteGroupKind {
         /// The group of the kind; the Gateway API's own by default.
-        pub group: Group [.default(json!("gateway.networking.k8s.io"))],
+        pub group: Group = json!("gateway.networking.k8s.io"),
         /// The kind.
         pub kind: KindName,
     }
@@ -177,6 +176,6 @@ object! {
         /// How many routes are attached.
         pub attached_routes as "attachedRoutes": i32,
         /// Verdicts.
-        pub conditions: Vec<Condition> [.max_items(MAX_CONDITIONS).unique_by("type").required()],
+        pub conditions: Vec<Condition> [.max_items(MAX_CONDITIONS).unique_by("type")] = Required,
     }
 }

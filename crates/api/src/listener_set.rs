@@ -7,7 +7,7 @@ use crate::{
     listener::{Listener, ListenerStatus, MAX_LISTENERS},
     references::ParentGatewayRef,
     resource::resource,
-    schema::object,
+    schema::{Required, object},
     status::{Condition, MAX_CONDITIONS, pending},
 };
 
@@ -15,8 +15,7 @@ resource! {
     /// More listeners for a Gateway, perhaps from another namespace.
     pub struct ListenerSet: ListenerSet {
         spec: ListenerSetSpec,
-        status: ListenerSetStatus
-            [.default(json!({"conditions": pending(&["Accepted", "Programmed"])}))],
+        status: ListenerSetStatus = json!({"conditions": pending(&["Accepted", "Programmed"])}),
     }
 }
 
@@ -30,9 +29,8 @@ object! {
         pub listeners: Vec<Listener> [
             .items(1, MAX_LISTENERS)
             .unique_by("name")
-            .required()
             .rules(listeners::SET_LISTENERS)
-        ],
+        ] = Required,
     }
 }
 
@@ -44,8 +42,8 @@ object! {
         pub conditions: Vec<Condition> [
             .max_items(MAX_CONDITIONS)
             .unique_by("type")
-            .default(pending(&["Accepted", "Programmed"]))
-        ],
+
+        ] = pending(&["Accepted", "Programmed"]),
         /// Its listeners.
         pub listeners: Vec<ListenerStatus> [.max_items(MAX_LISTENERS).unique_by("name")],
     }

@@ -3,7 +3,7 @@
 use crate::{
     names::{Group, KindName, Namespace, ObjectName},
     resource::resource,
-    schema::object,
+    schema::{Required, object},
 };
 
 resource! {
@@ -18,9 +18,9 @@ object! {
     #[derive(Eq)]
     pub struct ReferenceGrantSpec {
         /// Who.
-        pub from: Vec<ReferenceGrantFrom> [.items(1, 16).required()],
+        pub from: Vec<ReferenceGrantFrom> [.items(1, 16)] = Required,
         /// To what.
-        pub to: Vec<ReferenceGrantTo> [.items(1, 16).required()],
+        pub to: Vec<ReferenceGrantTo> [.items(1, 16)] = Required,
     }
 }
 

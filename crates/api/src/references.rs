@@ -13,9 +13,9 @@ object! {
     #[derive(Eq, PartialOrd, Ord, Hash)]
     pub struct ParentRef {
         /// The group of the parent; the Gateway API's own by default.
-        pub group: Group [.default(json!("gateway.networking.k8s.io"))],
+        pub group: Group = json!("gateway.networking.k8s.io"),
         /// The kind of the parent; `Gateway` by default.
-        pub kind: KindName [.default(json!("Gateway"))],
+        pub kind: KindName = json!("Gateway"),
         /// The namespace of the parent; that of the referring object if absent.
         pub namespace: Option<Namespace>,
         /// The name of the parent.
@@ -32,9 +32,9 @@ object! {
     #[derive(Eq, PartialOrd, Ord, Hash)]
     pub struct ParentGatewayRef {
         /// The group of the parent; the Gateway API's own by default.
-        pub group: Group [.default(json!("gateway.networking.k8s.io"))],
+        pub group: Group = json!("gateway.networking.k8s.io"),
         /// The kind of the parent; `Gateway` by default.
-        pub kind: KindName [.default(json!("Gateway"))],
+        pub kind: KindName = json!("Gateway"),
         /// The name of the parent.
         pub name: ObjectName,
         /// The namespace of the parent; that of the ListenerSet if absent.
@@ -47,9 +47,9 @@ object! {
     #[derive(Eq, PartialOrd, Ord, Hash)]
     pub struct BackendObjectRef {
         /// The group of the backend; the core group by default.
-        pub group: Group [.default(json!(""))],
+        pub group: Group = json!(""),
         /// The kind of the backend; `Service` by default.
-        pub kind: KindName [.default(json!("Service"))],
+        pub kind: KindName = json!("Service"),
         /// The name of the backend.
         pub name: ObjectName,
         /// The namespace of the backend; that of the route if absent.
@@ -65,9 +65,9 @@ object! {
     #[derive(Eq, PartialOrd, Ord, Hash)]
     pub struct BackendRef {
         /// The group of the backend; the core group by default.
-        pub group: Group [.default(json!(""))],
+        pub group: Group = json!(""),
         /// The kind of the backend; `Service` by default.
-        pub kind: KindName [.default(json!("Service"))],
+        pub kind: KindName = json!("Service"),
         /// The name of the backend.
         pub name: ObjectName,
         /// The namespace of the backend; that of the route if absent.
@@ -75,7 +75,7 @@ object! {
         /// The port of the backend: for a Service that of the Service, not of its pods.
         pub port: Option<PortNumber>,
         /// Its share, relative to the sum of weights in its rule; 0 to 1,000,000, by default 1.
-        pub weight: u32 [.default(json!(1)).range(0, 1_000_000)],
+        pub weight: u32 [.range(0, 1_000_000)] = json!(1),
     }
     rules references::BACKEND_REF
 }
@@ -85,9 +85,9 @@ object! {
     #[derive(Eq, PartialOrd, Ord, Hash)]
     pub struct SecretObjectRef {
         /// The group of the object; the core group by default.
-        pub group: Group [.default(json!(""))],
+        pub group: Group = json!(""),
         /// The kind of the object; `Secret` by default.
-        pub kind: KindName [.default(json!("Secret"))],
+        pub kind: KindName = json!("Secret"),
         /// The name of the object.
         pub name: ObjectName,
         /// The namespace of the object; that of the referring object if absent.

@@ -19,7 +19,7 @@ macro_rules! resource {
         $(#[$meta:meta])*
         pub struct $name:ident : $kind:ident {
             spec: $spec:ty,
-            $(status: $status:ty $([ $($limits:tt)* ])?,)?
+            $(status: $status:ty $(= $default:expr)?,)?
         }
     ) => {
         $(#[$meta])*
@@ -53,7 +53,7 @@ macro_rules! resource {
                         Field::of::<Option<std::sync::Arc<str>>>("kind"),
                         Field::of::<ObjectMeta>("metadata"),
                         Field::of::<$spec>("spec"),
-                        $(Field::of::<Option<$status>>("status") $($($limits)*)?,)?
+                        $(Field::of::<Option<$status>>("status") $(.if_absent($default))?,)?
                     ],
                     &[],
                 )
@@ -75,9 +75,9 @@ macro_rules! resource {
                 let mut fields = serde_json::Map::new();
                 fields.insert("apiVersion".to_owned(), kind.api_version().into());
                 fields.insert("kind".to_owned(), kind.as_str().into());
-                $crate::schema::write_field(&mut fields, "metadata", &self.metadata);
-                $crate::schema::write_field(&mut fields, "spec", &self.spec);
-                $($crate::schema::write_field::<Option<$status>>(&mut fields, "status", &self.status);)?
+                $crate::schema::write_field(&mut fields, "metadata", self.metadata.write());
+                $crate::schema::write_field(&mut fields, "spec", self.spec.write());
+                $($crate::schema::write_field(&mut fields, "status", <Option<$status>>::write(&self.status));)?
                 Some(serde_json::Value::Object(fields))
             }
         }

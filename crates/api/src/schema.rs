@@ -8,6 +8,8 @@ mod object;
 mod open_enum;
 mod walk;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 pub use described::ReadError;
@@ -17,7 +19,7 @@ pub(crate) use open_enum::open_enum;
 pub(crate) use walk::schema;
 pub use walk::{Constraint, constraints};
 
-use crate::{cel::CelRule, text::TextLimits};
+use crate::{cel::CelRule, field_path::Step, text::TextLimits};
 
 /// What a CRD says about one value.
 #[derive(Clone, Debug)]
@@ -90,9 +92,36 @@ pub(crate) struct Integer {
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
+    /// The same, as a step of a path; there so that examining an object allocates nothing.
+    pub(crate) step: Step,
     pub(crate) required: bool,
     pub(crate) default: Option<Value>,
     pub(crate) schema: Schema,
+}
+
+/// What it means that a field is absent.
+#[derive(Debug)]
+pub(crate) enum IfAbsent {
+    /// The object is refused.
+    Refused,
+    /// The API server writes this value.
+    Default(Value),
+}
+
+/// The field must be there: [`IfAbsent::Refused`], for fields whose type would let them be absent.
+#[derive(Debug)]
+pub(crate) struct Required;
+
+impl From<Required> for IfAbsent {
+    fn from(Required: Required) -> Self {
+        Self::Refused
+    }
+}
+
+impl From<Value> for IfAbsent {
+    fn from(default: Value) -> Self {
+        Self::Default(default)
+    }
 }
 
 impl Schema {
@@ -132,12 +161,13 @@ impl Schema {
 /// Limits of a field beyond those of its type, in the order a CRD would list them.
 impl Field {
     pub(crate) fn of<T: Described>(name: &'static str) -> Self {
-        Self { name, required: T::absent().is_none(), default: None, schema: T::schema() }
-    }
-
-    pub(crate) fn required(mut self) -> Self {
-        self.required = true;
-        self
+        Self {
+            name,
+            step: Step::Field(Arc::from(name)),
+            required: T::absent().is_none(),
+            default: None,
+            schema: T::schema(),
+        }
     }
 
     pub(crate) fn optional(mut self) -> Self {
@@ -145,10 +175,16 @@ impl Field {
         self
     }
 
-    /// The value that the API server writes where the field is absent.
-    pub(crate) fn default(mut self, value: Value) -> Self {
-        self.default = Some(value);
-        self.optional()
+    /// What it means that the field is absent.
+    pub(crate) fn if_absent(mut self, meaning: impl Into<IfAbsent>) -> Self {
+        match meaning.into() {
+            IfAbsent::Refused => self.required = true,
+            IfAbsent::Default(value) => {
+                self.default = Some(value);
+                self.required = false;
+            }
+        }
+        self
     }
 
     pub(crate) fn rules(mut self, rules: &[&'static CelRule]) -> Self {

@@ -16,7 +16,7 @@ object! {
     #[derive(Eq)]
     pub struct SessionPersistence {
         /// By what it is told.
-        pub persistence_type as "type": SessionPersistenceType [.default(json!("Cookie"))],
+        pub persistence_type as "type": SessionPersistenceType = json!("Cookie"),
         /// How long it lasts at most.
         pub absolute_timeout as "absoluteTimeout": Option<Duration>,
         /// The cookie.
@@ -44,9 +44,9 @@ object! {
         /// Its name; absent, the gateway chooses one.
         pub name: Option<HeaderName>,
         /// Its path.
-        pub path: Arc<str> [.default(json!("/")).max_length(1024)],
+        pub path: Arc<str> [.max_length(1024)] = json!("/"),
         /// How long the browser keeps it.
-        pub lifetime_type as "lifetimeType": CookieLifetime [.default(json!("Session"))],
+        pub lifetime_type as "lifetimeType": CookieLifetime = json!("Session"),
     }
 }
 

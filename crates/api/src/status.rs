@@ -7,7 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use crate::{
     patterns::{CONDITION_REASON, CONDITION_TYPE, CONTROLLER_NAME},
     references::ParentRef,
-    schema::{object, open_enum},
+    schema::{Required, object, open_enum},
     text::text,
 };
 
@@ -53,7 +53,7 @@ object! {
         pub observed_generation as "observedGeneration": Option<i64> [.min(0)],
         /// When `status` last changed. The API requires it; whoever judges leaves it open, and
         /// whoever writes the status fills it in.
-        pub last_transition_time as "lastTransitionTime": Option<Timestamp> [.required()],
+        pub last_transition_time as "lastTransitionTime": Option<Timestamp> = Required,
         /// Why, in one word.
         pub reason: ConditionReason,
         /// Why, in a sentence.
@@ -77,7 +77,7 @@ object! {
     #[derive(Eq, Default)]
     pub struct RouteStatus {
         /// Verdicts, of all controllers.
-        pub parents: Vec<RouteParentStatus> [.max_items(32).required()],
+        pub parents: Vec<RouteParentStatus> [.max_items(32)] = Required,
     }
 }
 
@@ -90,7 +90,7 @@ object! {
         /// The controller that wrote this entry.
         pub controller_name as "controllerName": ControllerName,
         /// Its verdicts.
-        pub conditions: Vec<Condition> [.items(1, MAX_CONDITIONS).unique_by("type").required()],
+        pub conditions: Vec<Condition> [.items(1, MAX_CONDITIONS).unique_by("type")] = Required,
     }
 }
 
@@ -99,7 +99,7 @@ object! {
     #[derive(Eq, Default)]
     pub struct PolicyStatus {
         /// Verdicts, of all controllers.
-        pub ancestors: Vec<PolicyAncestorStatus> [.max_items(16).required()],
+        pub ancestors: Vec<PolicyAncestorStatus> [.max_items(16)] = Required,
     }
 }
 
@@ -112,7 +112,7 @@ object! {
         /// The controller that wrote this entry.
         pub controller_name as "controllerName": ControllerName,
         /// Its verdicts.
-        pub conditions: Vec<Condition> [.items(1, MAX_CONDITIONS).unique_by("type").required()],
+        pub conditions: Vec<Condition> [.items(1, MAX_CONDITIONS).unique_by("type")] = Required,
     }
 }
 

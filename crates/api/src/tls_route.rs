@@ -8,7 +8,7 @@ use crate::{
     references::ParentRef,
     resource::resource,
     route::MAX_PARENTS,
-    schema::object,
+    schema::{Required, object},
     status::RouteStatus,
 };
 
@@ -35,9 +35,9 @@ object! {
         pub use_default_gateways as "useDefaultGateways": Option<DefaultScope>,
         /// The server names it serves. Only v1alpha2 may leave them out.
         pub hostnames: Vec<Hostname> [
-            .items(1, MAX_SERVER_NAMES).required().rules(routes::TLS_HOSTNAMES)
-        ],
+            .items(1, MAX_SERVER_NAMES).rules(routes::TLS_HOSTNAMES)
+        ] = Required,
         /// Its rule. Only v1alpha2 has several.
-        pub rules: Vec<L4RouteRule> [.items(1, 1).required()],
+        pub rules: Vec<L4RouteRule> [.items(1, 1)] = Required,
     }
 }

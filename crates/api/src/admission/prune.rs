@@ -37,7 +37,7 @@ pub(super) fn prune(schema: &Schema, value: &mut Value, findings: &mut Findings)
             remove_unknown(&names, values, findings);
             for field in fields {
                 if let Some(value) = values.get_mut(field.name) {
-                    findings.within(Step::Field(field.name.into()), |findings| {
+                    findings.within(field.step.clone(), |findings| {
                         prune(&field.schema, value, findings);
                     });
                 }

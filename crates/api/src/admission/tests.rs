@@ -1,5 +1,7 @@
 //! Admission case by case: what is written, and what is found where.
 
+mod generated;
+
 use serde_json::{Value, json};
 
 use super::*;

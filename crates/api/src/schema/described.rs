@@ -26,6 +26,11 @@ pub(crate) trait Described: Sized {
 
     /// The JSON, or nothing where the field would better be absent.
     fn write(&self) -> Option<Value>;
+
+    /// The JSON for a field that has a default: an empty list is no absent one there.
+    fn write_present(&self) -> Option<Value> {
+        self.write()
+    }
 }
 
 /// Why JSON does not fit a type, and where.
@@ -89,8 +94,8 @@ pub(crate) fn read_field<T: Described>(
 }
 
 /// Writes a field into an object, unless it is better absent.
-pub(crate) fn write_field<T: Described>(fields: &mut Map<String, Value>, name: &'static str, value: &T) {
-    if let Some(value) = value.write() {
+pub(crate) fn write_field(fields: &mut Map<String, Value>, name: &'static str, value: Option<Value>) {
+    if let Some(value) = value {
         fields.insert(name.to_owned(), value);
     }
 }
@@ -174,6 +179,10 @@ impl<T: Described> Described for Vec<T> {
 
     fn write(&self) -> Option<Value> {
         (!self.is_empty()).then(|| self.iter().filter_map(T::write).collect())
+    }
+
+    fn write_present(&self) -> Option<Value> {
+        Some(self.iter().filter_map(T::write).collect())
     }
 }
 
