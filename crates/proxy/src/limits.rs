@@ -189,6 +189,9 @@ limits! {
     h2_resets: usize = 100, "h2-resets",
         "Streams of an HTTP/2 connection that the client resets, or makes us reset, before their answer ended, in \
          any ten seconds; more end the connection. Bounds rapid reset and MadeYouReset.";
+    h2_control_frames: usize = 10_000, "h2-control-frames",
+        "Frames of an HTTP/2 connection that carry no request (SETTINGS, PING, PRIORITY, CONTINUATION, unknown \
+         ones) in any ten seconds; more end the connection. Far above what clients send to measure their latency.";
     h2_window_bytes: Bytes = Bytes(256 << 10), "h2-window-bytes",
         "Flow-control window of an HTTP/2 stream: how much of a request's body waits in memory for a slow backend.";
     h2_connection_window_bytes: Bytes = Bytes(1 << 20), "h2-connection-window-bytes",

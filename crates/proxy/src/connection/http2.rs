@@ -1,6 +1,7 @@
 //! HTTP/2 from clients, by the `h2` crate: a task for the connection, and one for each stream.
 
 mod downstream;
+mod guard;
 mod request;
 mod resets;
 
@@ -16,8 +17,9 @@ use http::Request;
 use portcullis_http1::Version;
 
 use self::downstream::Http2;
+use self::guard::Guard;
 use self::resets::Resets;
-use super::Connection;
+use super::{Connection, PREFACE};
 use crate::exchange::{Client, Surroundings, run};
 use crate::limits::Limits;
 use crate::reason::Reason;
@@ -41,18 +43,24 @@ struct Shared {
 
 /// Where a connection stands.
 struct Running {
-    h2: h2::server::Connection<Prefixed<Stream>, Bytes>,
+    h2: h2::server::Connection<Guard<Prefixed<Stream>>, Bytes>,
+    flooded: Rc<Cell<bool>>,
     shared: Rc<Shared>,
     timer: Timer,
     /// The client has been told to open no more streams.
     leaving: bool,
+    /// The client has been told why its connection ends.
+    ending: bool,
     idle: bool,
 }
 
 /// Serves a connection to its end. `prefix` is what was read of it.
 pub(super) async fn serve(connection: Connection, stream: Stream, prefix: Vec<u8>) {
     let Connection { worker, client, view, timer } = connection;
-    let handshake = builder(&worker.shared.options.limits).handshake(Prefixed::new(prefix, stream));
+    let limits = &worker.shared.options.limits;
+    let guard = Guard::new(Prefixed::new(prefix, stream), PREFACE.len(), limits.h2_control_frames);
+    let flooded = guard.flooded();
+    let handshake = builder(limits).handshake(guard);
     let h2 = match within(&timer, handshake).await {
         Some(Ok(h2)) => h2,
         Some(Err(_)) => return worker.metrics.refused(Reason::Http2Protocol),
@@ -60,7 +68,8 @@ pub(super) async fn serve(connection: Connection, stream: Stream, prefix: Vec<u8
     };
     let resets = RefCell::new(Resets::new(worker.shared.options.limits.h2_resets));
     let shared = Shared { worker, client, view: RefCell::new(view), streams: Cell::new(0), resets };
-    let mut running = Running { h2, shared: Rc::new(shared), timer, leaving: false, idle: false };
+    let mut running =
+        Running { h2, flooded, shared: Rc::new(shared), timer, leaving: false, ending: false, idle: false };
     poll_fn(|cx| running.poll(cx)).await;
 }
 
@@ -97,12 +106,23 @@ impl Running {
                 Poll::Ready(None) => return Poll::Ready(()),
                 Poll::Pending => break,
             }
-            if self.shared.resets.borrow().exceeded() {
-                self.shared.worker.metrics.refused(Reason::StreamResets);
-                self.h2.abrupt_shutdown(Http2Reason::ENHANCE_YOUR_CALM);
-            }
+            self.bound();
         }
+        self.bound();
         self.poll_idle(cx)
+    }
+
+    /// Ends a connection that only makes work.
+    fn bound(&mut self) {
+        let reason = match (self.flooded.get(), self.shared.resets.borrow().exceeded()) {
+            _ if self.ending => return,
+            (true, _) => Reason::Http2Protocol,
+            (false, true) => Reason::StreamResets,
+            (false, false) => return,
+        };
+        self.ending = true;
+        self.shared.worker.metrics.refused(reason);
+        self.h2.abrupt_shutdown(Http2Reason::ENHANCE_YOUR_CALM);
     }
 
     /// Has the client open no more streams; those that are open go on.

@@ -9,6 +9,8 @@
 
 mod configuration;
 mod forwarding;
+mod http2;
 mod hygiene;
 mod support;
 mod timeouts;
+mod tls;

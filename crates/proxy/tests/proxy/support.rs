@@ -2,7 +2,9 @@
 
 pub(crate) mod backend;
 pub(crate) mod client;
+pub(crate) mod http2;
 pub(crate) mod model;
+pub(crate) mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -16,8 +16,9 @@ use portcullis_model::{
 pub(crate) struct Gateway {
     listeners: Vec<Arc<Listener>>,
     backends: BTreeMap<String, Vec<EndpointAddress>>,
-    /// The model's port number, which redirects name; sockets take a free one.
-    ip: Option<IpAddr>,
+    /// Beside 127.0.0.1, or instead of it.
+    also: Vec<IpAddr>,
+    instead: Option<IpAddr>,
 }
 
 /// The rules of a route.
@@ -135,14 +136,23 @@ impl Gateway {
 
     /// Binds another loopback address than 127.0.0.1.
     pub(crate) fn at(mut self, ip: [u8; 4]) -> Gateway {
-        self.ip = Some(Ipv4Addr::from(ip).into());
+        self.instead = Some(Ipv4Addr::from(ip).into());
+        self
+    }
+
+    /// Binds another loopback address too.
+    pub(crate) fn also_at(mut self, ip: [u8; 4]) -> Gateway {
+        self.also.push(Ipv4Addr::from(ip).into());
         self
     }
 
     pub(crate) fn model(&self) -> Arc<Model> {
         let mut model = Model::default();
-        let address = BindAddress { ip: self.ip.unwrap_or(Ipv4Addr::LOCALHOST.into()), port: 0 };
-        model.ports.insert(address, Arc::new(Port { listeners: self.listeners.clone() }));
+        let port = Arc::new(Port { listeners: self.listeners.clone() });
+        let first = self.instead.unwrap_or(Ipv4Addr::LOCALHOST.into());
+        for ip in self.also.iter().copied().chain([first]) {
+            model.ports.insert(BindAddress { ip, port: 0 }, Arc::clone(&port));
+        }
         for (name, addresses) in &self.backends {
             let key = cluster_key(name);
             let endpoint = |address: &EndpointAddress| Endpoint {

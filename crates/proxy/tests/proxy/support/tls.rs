@@ -1,0 +1,105 @@
+//! Certificates made for a test, and a client over TLS.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+
+use portcullis_model::{Certificate, ListenerProtocol, TlsOptions, TlsServer};
+use rcgen::{CertificateParams, Issuer, KeyPair, SignatureAlgorithm};
+use rustls::client::{ClientConfig, ClientConnection, Resumption};
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::{RootCertStore, StreamOwned, SupportedProtocolVersion};
+use rustls_pki_types::ServerName;
+
+use super::PATIENCE;
+use super::client::Client;
+use super::model::origin;
+
+/// An authority that a client trusts.
+pub(crate) struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    roots: Arc<RootCertStore>,
+}
+
+/// A client's connection over TLS.
+pub(crate) type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
+
+impl Authority {
+    pub(crate) fn new() -> Authority {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let certificate = params.self_signed(&key).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.der().clone()).unwrap();
+        Authority { issuer: Issuer::new(params, key), roots: Arc::new(roots) }
+    }
+
+    /// A certificate for these names with a key of this kind.
+    pub(crate) fn issue(&self, names: &[&str], kind: &'static SignatureAlgorithm) -> Arc<Certificate> {
+        let key = KeyPair::generate_for(kind).unwrap();
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &self.issuer).unwrap();
+        let origin = origin("Secret", "tls");
+        let key = key.serialize_pem();
+        Arc::new(Certificate::parse(origin, certificate.pem().as_bytes(), key.as_bytes()).unwrap())
+    }
+
+    /// A listener's TLS with an ECDSA certificate for these names.
+    pub(crate) fn https(&self, names: &[&str]) -> ListenerProtocol {
+        https(vec![self.issue(names, &rcgen::PKCS_ECDSA_P256_SHA256)], TlsOptions::default())
+    }
+
+    /// A client's settings, which offer these application protocols and resume nothing.
+    pub(crate) fn client(&self, alpn: &[&str]) -> ClientConfig {
+        let mut config = self.config(default_provider(), rustls::ALL_VERSIONS);
+        config.alpn_protocols = alpn.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+        config
+    }
+
+    /// A client's settings with other cryptography.
+    pub(crate) fn client_with(&self, provider: CryptoProvider) -> ClientConfig {
+        self.config(provider, rustls::ALL_VERSIONS)
+    }
+
+    /// A client's settings with one version.
+    pub(crate) fn client_for(&self, version: &'static SupportedProtocolVersion) -> ClientConfig {
+        self.config(default_provider(), &[version])
+    }
+
+    fn config(
+        &self,
+        provider: CryptoProvider,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> ClientConfig {
+        let builder = ClientConfig::builder_with_provider(Arc::new(provider));
+        let builder = builder.with_protocol_versions(versions).unwrap();
+        let mut config = builder.with_root_certificates(Arc::clone(&self.roots)).with_no_client_auth();
+        config.resumption = Resumption::disabled();
+        config
+    }
+
+    /// A connection with a server name, as HTTP/1.1.
+    pub(crate) fn connect(&self, address: SocketAddr, name: &str) -> io::Result<TlsClient> {
+        connect(address, name, self.client(&["http/1.1"]))
+    }
+}
+
+pub(crate) fn https(certificates: Vec<Arc<Certificate>>, options: TlsOptions) -> ListenerProtocol {
+    ListenerProtocol::Https(Some(Arc::new(TlsServer { certificates, options })))
+}
+
+/// A connection whose handshake is complete.
+pub(crate) fn connect(address: SocketAddr, name: &str, config: ClientConfig) -> io::Result<TlsClient> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_nodelay(true)?;
+    let name = ServerName::try_from(name.to_owned()).unwrap();
+    let mut connection = ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut stream = stream;
+    while connection.is_handshaking() {
+        connection.complete_io(&mut stream)?;
+    }
+    Ok(Client::over(StreamOwned::new(connection, stream)))
+}
