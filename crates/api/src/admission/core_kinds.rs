@@ -6,25 +6,24 @@
 mod endpoint_slices;
 mod secrets;
 mod services;
+mod watched;
 
 use k8s_openapi::api::{
     certificates::v1::ClusterTrustBundle,
     core::v1::{ConfigMap, Namespace, Service},
     discovery::v1::EndpointSlice,
 };
-use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
-    Findings, metadata, prune,
-    rules::{CORE_OBJECT, REQUIRED, WRONG_TYPE},
+    Findings, metadata,
+    rules::{CORE_OBJECT, REQUIRED},
 };
 use crate::{
     diagnostic::Diagnostic,
     field_path::{FieldPath, Step},
     kind::Kind,
     object::Object,
-    schema::ReadError,
     secret::Secret,
 };
 
@@ -43,29 +42,29 @@ pub(super) fn admit(kind: Kind, mut fields: Map<String, Value>, findings: &mut F
     }
     let object = match kind {
         Kind::Service => {
-            let mut service: Service = read(&value, findings)?;
+            let mut service: Service = watched::read(&value, findings)?;
             services::examine(&mut service, findings);
             service.into()
         }
         Kind::EndpointSlice => {
-            let mut slice: EndpointSlice = read(&value, findings)?;
+            let mut slice: EndpointSlice = watched::read(&value, findings)?;
             endpoint_slices::examine(&mut slice, findings);
             slice.into()
         }
         Kind::Secret => {
-            let secret: k8s_openapi::api::core::v1::Secret = read(&value, findings)?;
+            let secret: k8s_openapi::api::core::v1::Secret = watched::read(&value, findings)?;
             let secret = Secret::from(secret);
             secrets::examine(&secret, findings);
             secret.into()
         }
         Kind::Namespace => {
-            let mut namespace: Namespace = read(&value, findings)?;
+            let mut namespace: Namespace = watched::read(&value, findings)?;
             label_with_name(&mut namespace);
             namespace.into()
         }
-        Kind::ConfigMap => read::<ConfigMap>(&value, findings)?.into(),
+        Kind::ConfigMap => watched::read::<ConfigMap>(&value, findings)?.into(),
         Kind::ClusterTrustBundle => {
-            let bundle: ClusterTrustBundle = read(&value, findings)?;
+            let bundle: ClusterTrustBundle = watched::read(&value, findings)?;
             if bundle.spec.trust_bundle.is_empty() {
                 missing(FieldPath::of("spec").field("trustBundle"), findings);
             }
@@ -80,56 +79,6 @@ fn label_with_name(namespace: &mut Namespace) {
     if let Some(name) = namespace.metadata.name.clone() {
         let labels = namespace.metadata.labels.get_or_insert_default();
         labels.insert(NAMESPACE_NAME_LABEL.to_owned(), name);
-    }
-}
-
-/// Reads a value, and warns of the fields that its type does not have.
-fn read<T: DeserializeOwned + Serialize>(value: &Value, findings: &mut Findings) -> Option<T> {
-    let object: T = match serde_path_to_error::deserialize(value) {
-        Ok(object) => object,
-        Err(error) => {
-            let ReadError { path, message } = ReadError::from_serde(&error);
-            findings.push(Diagnostic::new(&WRONG_TYPE, path, message));
-            return None;
-        }
-    };
-    if let Ok(known) = serde_json::to_value(&object) {
-        warn_of_lost_fields(value, &known, findings);
-    }
-    Some(object)
-}
-
-/// Warns of fields that were written and that the type, written again, lacks.
-fn warn_of_lost_fields(written: &Value, known: &Value, findings: &mut Findings) {
-    match (written, known) {
-        (Value::Object(written), Value::Object(known)) => {
-            for (name, value) in written.iter().filter(|(_, value)| !is_empty(value)) {
-                match known.get(name) {
-                    Some(known) => findings.within(Step::Field(name.as_str().into()), |findings| {
-                        warn_of_lost_fields(value, known, findings);
-                    }),
-                    None => prune::report_unknown(name, known.keys().map(String::as_str), findings),
-                }
-            }
-        }
-        (Value::Array(written), Value::Array(known)) => {
-            for (index, (written, known)) in written.iter().zip(known).enumerate() {
-                findings.within(Step::Index(index), |findings| {
-                    warn_of_lost_fields(written, known, findings);
-                });
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Whether a value may be left out when it is written again.
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        _ => false,
     }
 }
 

@@ -62,7 +62,15 @@ fn require(fields: &[Field], values: &Map<String, Value>, findings: &mut Finding
 fn mistyped(wanted: &str, value: &Value, findings: &mut Findings) {
     let message = format!("must be {wanted}, not {}", type_of(value));
     let diagnostic = Diagnostic::new(&WRONG_TYPE, findings.path.clone(), message);
-    let hint = match (wanted, value) {
+    findings.push(match spelling_hint(wanted, value) {
+        Some(hint) => diagnostic.with_hint(hint),
+        None => diagnostic,
+    });
+}
+
+/// How to write what YAML took for another scalar than the one wanted.
+pub(super) fn spelling_hint(wanted: &str, value: &Value) -> Option<String> {
+    match (wanted, value) {
         ("a string", Value::Number(_) | Value::Bool(_)) => Some(format!("write it in quotes: \"{value}\"")),
         ("an integer", Value::String(text)) if text.parse::<i64>().is_ok() => {
             Some(format!("write it without quotes: {text}"))
@@ -74,11 +82,7 @@ fn mistyped(wanted: &str, value: &Value, findings: &mut Findings) {
             Some("begin each entry with \"- \", also if there is only one".to_owned())
         }
         _ => None,
-    };
-    findings.push(match hint {
-        Some(hint) => diagnostic.with_hint(hint),
-        None => diagnostic,
-    });
+    }
 }
 
 fn at_most(max: Option<usize>, found: usize, findings: &mut Findings) {

@@ -229,7 +229,11 @@ fn services_get_defaults_and_their_ports_are_examined() {
         findings(service(json!([{"port": 80}, {"port": 0, "name": "B"}]))),
         ["PC0205 spec.ports[0].name", "PC0218 spec.ports[1].port", "PC0218 spec.ports[1].name"]
     );
-    assert_eq!(findings(service(json!([{"port": "80"}]))), ["PC0206 spec.ports[0].port"]);
+    let quoted = admit(service(json!([{"port": "80"}])));
+    assert_eq!(quoted.diagnostics[0].path.to_string(), "spec.ports[0].port");
+    assert_eq!(quoted.diagnostics[0].hint(), "write it without quotes: 80");
+    let misspelt = admit(service(json!([{"port": 80, "targetport": 8080}])));
+    assert_eq!(misspelt.diagnostics[0].hint(), "did you mean targetPort?");
     assert_eq!(
         findings(service(json!([{"port": 80, "targetport": 8080}]))),
         ["PC0204 spec.ports[0].targetport"]
