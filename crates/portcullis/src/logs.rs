@@ -20,9 +20,9 @@ pub(crate) struct LogOptions {
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
-    /// One readable line an event
+    // One readable line an event.
     Text,
-    /// One JSON object an event
+    // One JSON object an event.
     Json,
 }
 

@@ -9,9 +9,7 @@ use crate::exit::Failure;
 /// For whom something is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// For a person
     Text,
-    /// For a program
     Json,
 }
 

@@ -25,6 +25,7 @@ use announce::announcement;
 use control::Control;
 use files::Files;
 pub(crate) use options::Run;
+use serving::samples;
 use stand_ins::StandIns;
 
 impl Run {
@@ -46,15 +47,17 @@ impl Run {
         let (proxy, mut reports) = start(options)?;
         let stand_ins = self.echo.map(|address| StandIns::on(address.0));
         let mut control =
-            Control::new(Engine::native_from_files(), Arc::clone(&proxy), stand_ins, loaded.sources);
+            Control::new(Engine::native_from_files(), Arc::clone(&proxy), offset, stand_ins, loaded.sources);
         let addresses = Change::Report(store::Report::DefaultAddresses(addresses(&self.bind)));
         let objects = loaded.objects.into_iter().map(Change::Put);
         control.take(std::iter::once(addresses).chain(objects).collect()).await?;
-        while let Ok(report) = reports.try_recv() {
+        // Every address is reported once before anything can change.
+        for _ in 0..control.model().ports.len() {
+            let Some(report) = reports.recv().await else { break };
             control.hear(report).await?;
         }
-        let (model, stand_ins) = (control.model(), control.stand_ins());
-        output::print(&announcement(&model, offset, stand_ins, proxy.admin(), Paint::stdout()))?;
+        let samples = samples(&control.model(), offset, |address| control.is_bound(address));
+        output::print(&announcement(&samples, control.stand_ins(), proxy.admin(), Paint::stdout()))?;
         loop {
             tokio::select! {
                 told = signals.next() => match told {

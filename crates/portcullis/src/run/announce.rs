@@ -3,9 +3,7 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 
-use portcullis_model::Model;
-
-use super::serving::samples;
+use super::serving::Sample;
 use crate::render::Paint;
 
 /// Samples that are printed; more would hide the first.
@@ -13,13 +11,11 @@ const SHOWN: usize = 20;
 
 /// What is served, in a form to be copied into a shell, and where to look next.
 pub(super) fn announcement(
-    model: &Model,
-    port_offset: u16,
+    samples: &[Sample],
     stand_ins: usize,
     admin: Option<SocketAddr>,
     paint: Paint,
 ) -> String {
-    let samples = samples(model, port_offset);
     let mut text = match samples.is_empty() {
         true => "Serves nothing yet; `portcullis status` and `portcullis check` say why.\n".to_owned(),
         false => format!("{}\n", paint.strong("Serves, among others:")),
@@ -48,13 +44,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_without_listeners_says_where_to_look() {
+    fn where_nothing_is_served_it_says_where_to_look() {
         let admin = Some("127.0.0.1:9975".parse().unwrap());
         assert_eq!(
-            announcement(&Model::default(), 0, 0, admin, Paint::PLAIN),
+            announcement(&[], 0, admin, Paint::PLAIN),
             "Serves nothing yet; `portcullis status` and `portcullis check` say why.\n\
              Metrics and health: http://127.0.0.1:9975/metrics /readyz /livez\n"
         );
-        assert!(announcement(&Model::default(), 0, 2, None, Paint::PLAIN).contains("2 stand-ins"));
+        assert!(announcement(&[], 2, None, Paint::PLAIN).contains("2 stand-ins"));
     }
 }

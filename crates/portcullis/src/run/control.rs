@@ -21,6 +21,7 @@ pub(super) struct Control {
     store: Store,
     resolver: Resolver,
     proxy: Arc<ProxyHandle>,
+    port_offset: u16,
     sources: Sources,
     statuses: Statuses,
     stand_ins: Option<StandIns>,
@@ -34,6 +35,7 @@ impl Control {
     pub(super) fn new(
         engine: Engine,
         proxy: Arc<ProxyHandle>,
+        port_offset: u16,
         stand_ins: Option<StandIns>,
         sources: Sources,
     ) -> Self {
@@ -43,6 +45,7 @@ impl Control {
             store,
             resolver,
             proxy,
+            port_offset,
             sources,
             statuses: Statuses::default(),
             stand_ins,
@@ -80,7 +83,9 @@ impl Control {
         let outcome = match report.result {
             Ok(_) => BindOutcome::Bound,
             Err(failure) => {
-                let message = binding::message(report.address, &failure);
+                let BindAddress { ip, port } = report.address;
+                let real = SocketAddr::new(ip, port.saturating_add(self.port_offset));
+                let message = binding::message(real, &failure);
                 BindOutcome::Failed { failure: binding::cause(&failure), message: message.into() }
             }
         };
@@ -98,6 +103,11 @@ impl Control {
         retracted
     }
 
+    /// Whether connections are accepted at an address of the model.
+    pub(super) fn is_bound(&self, address: BindAddress) -> bool {
+        self.store.bind(point(address)) == Some(&BindOutcome::Bound)
+    }
+
     pub(super) fn model(&self) -> Arc<Model> {
         Arc::clone(&self.resolver.resolved().model)
     }
@@ -113,8 +123,11 @@ impl Control {
         let resolved = self.resolver.resolved();
         for object in objects {
             let status = resolved.statuses.get(object).map(|status| status_json(status));
-            for flip in self.statuses.update(object, status, &now) {
-                log_flip(&flip);
+            let flips = self.statuses.update(object, status, &now);
+            for said_together in
+                flips.chunk_by(|one, next| (&one.part, &one.message) == (&next.part, &next.message))
+            {
+                log_flips(said_together);
             }
             let findings = resolved.diagnostics.get(object).map(|findings| &**findings).unwrap_or_default();
             let current: Vec<&Diagnostic> = findings.iter().filter(|finding| is_news(finding)).collect();
@@ -139,19 +152,27 @@ fn log_finding(object: &ObjectKey, finding: &Diagnostic) {
     tracing::warn!(%object, code = finding.rule.code, place, "{}", finding.message);
 }
 
-/// What comes true as one wishes is news only where it was false, and what cannot be told yet is none.
-fn log_flip(flip: &Flip) {
-    let Flip { object, part, condition, status, reason, message, before } = flip;
+/// A line for conditions of one part that give the same message. What comes true as one wishes is news only where it
+/// was false, and what cannot be told yet is none.
+fn log_flips(flips: &[Flip]) {
+    let Some(Flip { object, part, message, .. }) = flips.first() else { return };
     let part = (!part.is_empty()).then_some(part);
-    let good = is_good(condition, status);
-    match status.as_str() {
-        "Unknown" => tracing::debug!(%object, part, "{condition}={status}/{reason}"),
-        _ if !good => tracing::warn!(%object, part, "{condition}={status}/{reason}: {message}"),
-        _ if before.as_ref().is_some_and(|before| !is_good(condition, before) && before != "Unknown") => {
-            tracing::info!(%object, part, "{condition}={status}/{reason}");
-        }
-        _ => tracing::debug!(%object, part, "{condition}={status}/{reason}"),
+    let verdicts = |wanted: &dyn Fn(&Flip) -> bool| {
+        let verdicts = flips.iter().filter(|flip| wanted(flip));
+        let verdicts = verdicts.map(|flip| format!("{}={}/{}", flip.condition, flip.status, flip.reason));
+        Some(verdicts.collect::<Vec<_>>().join(" ")).filter(|verdicts| !verdicts.is_empty())
+    };
+    if let Some(bad) = verdicts(&|flip| flip.status != "Unknown" && !is_good(&flip.condition, &flip.status)) {
+        tracing::warn!(%object, part, "{bad}: {message}");
     }
+    if let Some(mended) = verdicts(&is_mended) {
+        tracing::info!(%object, part, "{mended}");
+    }
+}
+
+fn is_mended(flip: &Flip) -> bool {
+    let before = flip.before.as_deref().filter(|before| *before != "Unknown");
+    is_good(&flip.condition, &flip.status) && before.is_some_and(|before| !is_good(&flip.condition, before))
 }
 
 fn point(address: BindAddress) -> BindPoint {

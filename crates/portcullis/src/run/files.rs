@@ -60,7 +60,7 @@ fn log(diagnostic: &Diagnostic) {
     let place = diagnostic.position.as_ref().map(tracing::field::display);
     let (code, hint) = (diagnostic.rule.code, diagnostic.hint());
     match diagnostic.is_error() {
-        true => tracing::error!(place, code, hint, "{}; the last good version stays", diagnostic.message),
+        true => tracing::error!(place, code, hint, "{}", diagnostic.message),
         false => tracing::warn!(place, code, hint, "{}", diagnostic.message),
     }
 }

@@ -19,12 +19,16 @@ pub(crate) struct Sample {
     pub(crate) leads_to: String,
 }
 
-/// A sample for each rule of each listener, in the order of ports, listeners, routes and rules. Rules that only
-/// regular expressions describe have none.
-pub(crate) fn samples(model: &Model, port_offset: u16) -> Vec<Sample> {
+/// A sample for each rule of each listener that is bound, in the order of ports, listeners, routes and rules. Rules
+/// that only regular expressions describe have none.
+pub(crate) fn samples(
+    model: &Model,
+    port_offset: u16,
+    is_bound: impl Fn(BindAddress) -> bool,
+) -> Vec<Sample> {
     let mut seen = HashSet::new();
     let mut samples = Vec::new();
-    for (address, port) in &model.ports {
+    for (address, port) in model.ports.iter().filter(|(address, _)| is_bound(**address)) {
         // What listens on several addresses is the same everywhere: show the first.
         if !seen.insert((address.port, Arc::as_ptr(port))) {
             continue;

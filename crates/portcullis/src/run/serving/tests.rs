@@ -66,7 +66,7 @@ fn model(addresses: &[IpAddr], listeners: Vec<Arc<Listener>>) -> Model {
 }
 
 fn commands(model: &Model) -> Vec<String> {
-    samples(model, 8000).into_iter().map(|sample| sample.command).collect()
+    samples(model, 8000, |_| true).into_iter().map(|sample| sample.command).collect()
 }
 
 const EVERYWHERE: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
@@ -85,7 +85,7 @@ fn a_sample_asks_for_all_that_the_rule_asks_for() {
     let rules = vec![rule(0, vec![wanted], forward(vec![backend("a", 1)]))];
     let listener = listener("*.shop.test", ListenerProtocol::Https(None), &["www.shop.test"], rules);
     assert_eq!(
-        samples(&model(&EVERYWHERE, vec![listener]), 8000),
+        samples(&model(&EVERYWHERE, vec![listener]), 8000, |_| true),
         [Sample {
             command: r"curl -X POST -H 'x-kind: it'\''s' -k --resolve www.shop.test:8080:127.0.0.1 'https://www.shop.test:8080/a?q=1%262'".into(),
             leads_to: "Service/shop/a".into(),
@@ -118,7 +118,7 @@ fn it_says_where_a_request_leads() {
         rule(2, vec![any()], Action::Fail(failure)),
     ];
     let model = model(&EVERYWHERE, vec![listener("", ListenerProtocol::Http, &[""], rules)]);
-    let leads: Vec<String> = samples(&model, 0).into_iter().map(|sample| sample.leads_to).collect();
+    let leads: Vec<String> = samples(&model, 0, |_| true).into_iter().map(|sample| sample.leads_to).collect();
     assert_eq!(leads, ["Service/shop/a (9), Service/shop/b (1)", "301 redirect", "500: no such filter"]);
 }
 
@@ -128,4 +128,13 @@ fn a_rule_that_only_expressions_describe_has_no_sample() {
     let rules = vec![rule(0, vec![wanted], forward(vec![backend("a", 1)]))];
     let listener = listener("", ListenerProtocol::Http, &[""], rules);
     assert_eq!(commands(&model(&EVERYWHERE, vec![listener])), Vec::<String>::new());
+}
+
+#[test]
+fn an_address_that_is_not_bound_is_not_shown() {
+    let rules = vec![rule(0, vec![any()], forward(vec![backend("a", 1)]))];
+    let model = model(&EVERYWHERE, vec![listener("", ListenerProtocol::Http, &[""], rules)]);
+    let shown = samples(&model, 0, |address| address.ip.is_ipv6());
+    assert_eq!(shown.len(), 1);
+    assert_eq!(samples(&model, 0, |_| false), []);
 }
