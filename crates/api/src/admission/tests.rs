@@ -1,6 +1,7 @@
 //! Admission case by case: what is written, and what is found where.
 
 mod generated;
+mod rules_of_fields;
 
 use serde_json::{Value, json};
 
