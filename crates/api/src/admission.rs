@@ -23,7 +23,7 @@ use crate::{
     kind::Kind,
     names::ObjectKey,
     object::Object,
-    schema::{self, Schema, Shape},
+    schema::{Schema, Served, Shape, served},
 };
 
 /// What admission says about one object.
@@ -80,8 +80,8 @@ fn identity_admitted(
     };
     metadata::normalise(kind, &mut fields, findings);
     let key = key_of(kind, &fields);
-    let object = match schema::schema(kind, version) {
-        Some(schema) => admit_ours(kind, schema, fields, findings),
+    let object = match served(kind, version) {
+        Some(served) => admit_ours(kind, served, fields, findings),
         None => core_kinds::admit(kind, fields, findings),
     };
     (key, object.filter(|_| !findings.refuse()))
@@ -89,10 +89,11 @@ fn identity_admitted(
 
 fn admit_ours(
     kind: Kind,
-    schema: &Schema,
+    served: &Served,
     fields: Map<String, Value>,
     findings: &mut Findings,
 ) -> Option<Object> {
+    let schema = &served.schema;
     let mut value = Value::Object(fields);
     prune::prune(schema, &mut value, findings);
     prune::prune_nulls(schema, &mut value);
@@ -105,7 +106,7 @@ fn admit_ours(
     if findings.refuse() {
         return None;
     }
-    match Object::read(kind, value) {
+    match (served.read)(value) {
         Ok(object) => Some(object),
         Err(error) => {
             findings.found.push(Diagnostic::new(&rules::UNREADABLE, error.path, error.message));

@@ -10,7 +10,6 @@ use k8s_openapi::{
     },
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
-use serde_json::Value;
 
 use crate::{
     backend::Backend,
@@ -24,7 +23,6 @@ use crate::{
     listener_set::ListenerSet,
     names::ObjectKey,
     reference_grant::ReferenceGrant,
-    schema::{Described, ReadError},
     secret::Secret,
     tls_route::TlsRoute,
 };
@@ -144,37 +142,6 @@ impl Object {
             other => other,
         }
     }
-
-    /// Reads JSON that admission has found good.
-    pub(crate) fn read(kind: Kind, value: Value) -> Result<Self, ReadError> {
-        fn ours<T: Described + Into<Object>>(value: Value) -> Result<Object, ReadError> {
-            T::read(value).map(Into::into)
-        }
-        fn core<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, ReadError> {
-            serde_path_to_error::deserialize(value).map_err(|error| ReadError::from_serde(&error))
-        }
-        match kind {
-            Kind::GatewayClass => ours::<GatewayClass>(value),
-            Kind::Gateway => ours::<Gateway>(value),
-            Kind::ListenerSet => ours::<ListenerSet>(value),
-            Kind::HttpRoute => ours::<HttpRoute>(value),
-            Kind::GrpcRoute => ours::<GrpcRoute>(value),
-            Kind::TlsRoute => ours::<TlsRoute>(value),
-            Kind::TcpRoute => ours::<TcpRoute>(value),
-            Kind::UdpRoute => ours::<UdpRoute>(value),
-            Kind::ReferenceGrant => ours::<ReferenceGrant>(value),
-            Kind::BackendTlsPolicy => ours::<BackendTlsPolicy>(value),
-            Kind::Backend => ours::<Backend>(value),
-            Kind::Service => core::<Service>(&value).map(Into::into),
-            Kind::EndpointSlice => core::<EndpointSlice>(&value).map(Into::into),
-            Kind::Secret => {
-                core::<k8s_openapi::api::core::v1::Secret>(&value).map(|secret| Secret::from(secret).into())
-            }
-            Kind::ConfigMap => core::<ConfigMap>(&value).map(Into::into),
-            Kind::Namespace => core::<Namespace>(&value).map(Into::into),
-            Kind::ClusterTrustBundle => core::<ClusterTrustBundle>(&value).map(Into::into),
-        }
-    }
 }
 
 impl fmt::Debug for Object {
@@ -225,7 +192,7 @@ mod tests {
         let wrong = json!({"metadata": {}, "spec": {"gatewayClassName": "x", "listeners": [
             {"name": "a", "port": 0, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}}
         ]}});
-        let error = Object::read(Kind::Gateway, wrong).map_err(|error| error.to_string());
+        let error = serde_json::from_value::<Gateway>(wrong).map_err(|error| error.to_string());
         assert_eq!(error.err().as_deref(), Some("spec.listeners[0].port: must be at least 1"));
     }
 
@@ -236,7 +203,7 @@ mod tests {
             "metadata": {"name": "s", "namespace": "n"},
             "stringData": {"k": "hunter2"}
         });
-        let secret = Object::read(Kind::Secret, secret);
-        assert_eq!(format!("{secret:?}"), "Ok(Secret/n/s)");
+        let secret = crate::admit(secret).object;
+        assert_eq!(format!("{secret:?}"), "Some(Secret/n/s)");
     }
 }

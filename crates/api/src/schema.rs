@@ -3,21 +3,22 @@
 //! [`Described`] is the one trait behind it: a type tells its schema and reads and writes itself.
 //! `object!` derives it for structs, `text!` for strings with limits, `open_enum!` for enumerations.
 
+mod constraints;
 mod described;
 mod object;
 mod open_enum;
-mod walk;
+mod served;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use constraints::{Constraint, constraints};
 pub use described::ReadError;
 pub(crate) use described::{Described, integer, read_field, serde_by_value, type_of, write_field};
 pub(crate) use object::object;
 pub(crate) use open_enum::open_enum;
-pub(crate) use walk::schema;
-pub use walk::{Constraint, constraints};
+pub(crate) use served::{Served, served};
 
 use crate::{cel::CelRule, field_path::Step, text::TextLimits};
 

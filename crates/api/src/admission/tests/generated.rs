@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Kind, Object,
     admission::{admit_stored, rules::UNREADABLE},
-    schema::{Field, Integer, List, Schema, Shape, Text, schema},
+    schema::{Field, Integer, List, Schema, Shape, Text, served},
 };
 
 /// Texts of which most limits admit some.
@@ -100,11 +100,11 @@ fn any_value(schema: &Schema) -> BoxedStrategy<Value> {
 }
 
 fn any_object_of_ours() -> impl Strategy<Value = Value> {
-    let served = |kind: Kind| kind.versions().iter().map(move |version| (kind, *version));
+    let versions = |kind: Kind| kind.versions().iter().map(move |version| (kind, *version));
     let all: Vec<_> = Kind::ALL
         .iter()
-        .flat_map(|kind| served(*kind))
-        .filter_map(|(kind, version)| Some((kind, version, schema(kind, version)?)))
+        .flat_map(|kind| versions(*kind))
+        .filter_map(|(kind, version)| Some((kind, version, &served(kind, version)?.schema)))
         .collect();
     select(all).prop_flat_map(|(kind, version, schema)| {
         any_value(schema).prop_map(move |mut value| {

@@ -159,11 +159,7 @@ fn routes() -> Vec<Case> {
     ]
 }
 
-fn gateways() -> Vec<Case> {
-    let ca =
-        json!({"group": "certificates.k8s.io", "kind": "ClusterTrustBundle", "name": "a", "namespace": "b"});
-    let validated = json!({"validation": {"caCertificateRefs": [ca]}});
-    let port = json!({"port": 443, "tls": {}});
+fn listeners() -> Vec<Case> {
     vec![
         (
             Kind::Gateway,
@@ -185,6 +181,22 @@ fn gateways() -> Vec<Case> {
             listener(&json!({"name": "a", "port": 80, "protocol": "TCP", "filters": {}})),
             &["PC0237 spec.listeners[0]"],
         ),
+        (
+            Kind::ListenerSet,
+            json!({"parentRef": {"name": "a"}, "listeners": [
+                {"name": "a", "port": 80, "protocol": "HTTP"}, {"name": "b", "port": 80, "protocol": "HTTP"}
+            ]}),
+            &["PC0236 spec.listeners"],
+        ),
+    ]
+}
+
+fn gateways() -> Vec<Case> {
+    let ca =
+        json!({"group": "certificates.k8s.io", "kind": "ClusterTrustBundle", "name": "a", "namespace": "b"});
+    let validated = json!({"validation": {"caCertificateRefs": [ca]}});
+    let port = json!({"port": 443, "tls": {}});
+    vec![
         (
             Kind::Gateway,
             gateway("addresses", &json!([{"value": "::1"}, {"value": "::1"}])),
@@ -215,13 +227,6 @@ fn gateways() -> Vec<Case> {
             Kind::Gateway,
             gateway("tls", &json!({"frontend": {"default": {}, "perPort": [port, port]}})),
             &["PC0214 spec.tls.frontend.perPort[1]", "PC0241 spec.tls.frontend.perPort"],
-        ),
-        (
-            Kind::ListenerSet,
-            json!({"parentRef": {"name": "a"}, "listeners": [
-                {"name": "a", "port": 80, "protocol": "HTTP"}, {"name": "b", "port": 80, "protocol": "HTTP"}
-            ]}),
-            &["PC0236 spec.listeners"],
         ),
     ]
 }
@@ -271,6 +276,7 @@ fn each_rule_of_a_field_is_broken_by_what_it_forbids() {
     let mut codes = BTreeSet::new();
     check(filters(), &mut codes);
     check(routes(), &mut codes);
+    check(listeners(), &mut codes);
     check(gateways(), &mut codes);
     check(backends(), &mut codes);
     // The prefix rule is in the cases next door.

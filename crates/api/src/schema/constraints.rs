@@ -1,78 +1,9 @@
-//! Listing what the schemas know, to be compared with the CRDs.
-
-use std::sync::LazyLock;
+//! Listing what the schemas say, to be compared with the CRDs.
 
 use serde_json::Value;
 
-use super::{Described, Field, Integer, List, Schema, Shape, Text, TextFormat, Unique};
-use crate::{
-    backend::Backend,
-    backend_tls_policy::BackendTlsPolicy,
-    cel::routes::RULE_NAMES,
-    gateway::Gateway,
-    gateway_class::GatewayClass,
-    grpc_route::GrpcRoute,
-    http_route::HttpRoute,
-    kind::Kind,
-    l4_route::{TcpRoute, UdpRoute},
-    listener_set::ListenerSet,
-    reference_grant::ReferenceGrant,
-    route::MAX_RULES,
-    tls_route::{MAX_SERVER_NAMES, TlsRoute},
-};
-
-/// The schema of a kind's version; none for the core kinds, and for versions that are not served.
-pub(crate) fn schema(kind: Kind, version: &str) -> Option<&'static Schema> {
-    static SCHEMAS: LazyLock<Vec<(Kind, &'static str, Schema)>> = LazyLock::new(|| {
-        let versions = |kind: Kind| kind.versions().iter().map(move |version| (kind, *version));
-        let all = Kind::ALL.iter().copied().flat_map(versions);
-        all.filter_map(|(kind, version)| Some((kind, version, build(kind, version)?))).collect()
-    });
-    SCHEMAS.iter().find(|(k, v, _)| *k == kind && *v == version).map(|(_, _, schema)| schema)
-}
-
-fn build(kind: Kind, version: &str) -> Option<Schema> {
-    let mut schema = newest(kind)?;
-    if version == "v1alpha2" {
-        relax_to_v1alpha2(&mut schema);
-    }
-    Some(schema)
-}
-
-/// In v1alpha2, TLSRoutes, TCPRoutes and UDPRoutes have several rules, and TLSRoutes may lack
-/// host names, which then have no rules either.
-fn relax_to_v1alpha2(schema: &mut Schema) {
-    if let Some(rules) = schema.field_mut(&["spec", "rules"]) {
-        *rules = rules.clone().items(1, MAX_RULES).rules(&[&RULE_NAMES]);
-    }
-    if let Some(hostnames) = schema.field_mut(&["spec", "hostnames"]) {
-        let mut relaxed = hostnames.clone().items(0, MAX_SERVER_NAMES).optional();
-        relaxed.schema.rules.clear();
-        *hostnames = relaxed;
-    }
-}
-
-fn newest(kind: Kind) -> Option<Schema> {
-    Some(match kind {
-        Kind::GatewayClass => GatewayClass::schema(),
-        Kind::Gateway => Gateway::schema(),
-        Kind::ListenerSet => ListenerSet::schema(),
-        Kind::HttpRoute => HttpRoute::schema(),
-        Kind::GrpcRoute => GrpcRoute::schema(),
-        Kind::TlsRoute => TlsRoute::schema(),
-        Kind::TcpRoute => TcpRoute::schema(),
-        Kind::UdpRoute => UdpRoute::schema(),
-        Kind::ReferenceGrant => ReferenceGrant::schema(),
-        Kind::BackendTlsPolicy => BackendTlsPolicy::schema(),
-        Kind::Backend => Backend::schema(),
-        Kind::Service
-        | Kind::EndpointSlice
-        | Kind::Secret
-        | Kind::ConfigMap
-        | Kind::Namespace
-        | Kind::ClusterTrustBundle => return None,
-    })
-}
+use super::{Field, Integer, List, Schema, Shape, Text, TextFormat, Unique, served};
+use crate::kind::Kind;
 
 /// One thing that our schema says about a property, in the words of a CRD.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,8 +25,8 @@ pub struct Constraint {
 /// the CRD. Nothing for the core kinds and for versions that are not served.
 pub fn constraints(kind: Kind, version: &str) -> Vec<Constraint> {
     let mut listing = Listing::default();
-    if let Some(schema) = schema(kind, version) {
-        listing.schema("", schema);
+    if let Some(served) = served(kind, version) {
+        listing.schema("", &served.schema);
     }
     listing.0
 }
