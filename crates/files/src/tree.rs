@@ -136,6 +136,11 @@ impl Tree {
         let forgotten = self.forget(path);
         let before: Vec<PathBuf> = below(&self.files, path).cloned().collect();
         let is_file = before.first().is_some_and(|first| first == path);
+        // An event may be about a path that leads nowhere by now, or in a circle.
+        let is_reached =
+            self.is_root(path) || path.parent().is_some_and(|parent| self.folders.contains_key(parent));
+        let mut above: Vec<PathBuf> =
+            path.ancestors().skip(1).filter_map(|above| self.folders.get(above).cloned()).collect();
         let mut look = Look {
             tree: self,
             busy,
@@ -146,7 +151,9 @@ impl Tree {
             present: BTreeSet::new(),
             kept: Vec::new(),
         };
-        look.visit(path, &mut Vec::new());
+        if is_reached {
+            look.visit(path, &mut above);
+        }
         let Look { mut seen, present, kept, .. } = look;
         seen.structure =
             forgotten || below(&self.folders, path).chain(below(&self.links, path)).next().is_some();

@@ -70,6 +70,18 @@ pub(crate) fn said(folder: &Folder, diagnostics: &[Diagnostic]) -> Vec<String> {
     said.collect()
 }
 
+/// The values of all ConfigMaps, as `name=value`.
+pub(crate) fn maps(store: &Store) -> Vec<String> {
+    let maps = store.list(Kind::ConfigMap).map(|object| match object {
+        Object::ConfigMap(map) => {
+            let value = map.data.as_ref().and_then(|data| data.get("v")).cloned().unwrap_or_default();
+            format!("{}={value}", map.metadata.name.clone().unwrap_or_default())
+        }
+        other => panic!("{other:?} among the ConfigMaps"),
+    });
+    maps.collect()
+}
+
 /// A folder that is followed.
 pub(crate) struct Followed {
     pub(crate) folder: Folder,
@@ -92,16 +104,8 @@ impl Followed {
         Self { folder, store, diagnostics: loaded.diagnostics, sources: loaded.sources, watcher }
     }
 
-    /// The values of all ConfigMaps, as `name=value`.
     pub(crate) fn maps(&self) -> Vec<String> {
-        let maps = self.store.list(Kind::ConfigMap).map(|object| match object {
-            Object::ConfigMap(map) => {
-                let value = map.data.as_ref().and_then(|data| data.get("v")).cloned().unwrap_or_default();
-                format!("{}={value}", map.metadata.name.clone().unwrap_or_default())
-            }
-            other => panic!("{other:?} among the ConfigMaps"),
-        });
-        maps.collect()
+        maps(&self.store)
     }
 
     pub(crate) fn said(&self) -> Vec<String> {
@@ -114,8 +118,8 @@ impl Followed {
 
     /// Takes the next update.
     pub(crate) async fn update(&mut self) {
-        let update = tokio::time::timeout(Duration::from_secs(10), self.watcher.next()).await;
-        let update = update.expect("an update within ten seconds").expect("the watcher lives");
+        let update = tokio::time::timeout(Duration::from_secs(5), self.watcher.next()).await;
+        let update = update.expect("an update within five seconds").expect("the watcher lives");
         self.store.apply(update.changes);
         self.diagnostics = update.diagnostics;
     }

@@ -1,6 +1,8 @@
 //! Reading real files, once and again.
 
 #[cfg(test)]
+mod equal;
+#[cfg(test)]
 mod folder;
 #[cfg(test)]
 mod load;
