@@ -118,6 +118,12 @@ impl Resolver {
         &self.resolved
     }
 
+    /// How many queries have run since the beginning: what changes cost, whatever the machine.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.memo.runs()
+    }
+
     /// Follows a change of the store: the result is that of [`resolve`] on the store as it is now.
     ///
     /// `changes` must be all that [`Store::apply`] has told since the last call, merged.

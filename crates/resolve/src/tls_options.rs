@@ -1,6 +1,8 @@
 //! `tls.options` of a listener: TLS versions, suites, curves, signature schemes and ALPN.
 
 mod names;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -120,3 +120,81 @@ fn unclaimable() -> HostPattern {
     // A wildcard over a name that no hostname field admits.
     HostPattern::parse("*.*")
 }
+
+#[cfg(test)]
+mod tests {
+    use portcullis_api::Kind;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same judgement by comparing all pairs with the plain rule.
+    fn oracle(claimants: &[Claimant], share: &dyn Fn(GatewayIndex, GatewayIndex) -> bool) -> Losses {
+        let mut standing: Vec<(Claim, GatewayIndex)> = Vec::new();
+        let mut losses = Losses::new();
+        for (place, claimant) in claimants.iter().enumerate() {
+            let mut left = Vec::new();
+            for entry in &claimant.entries {
+                let meets =
+                    |holder: &(Claim, GatewayIndex)| conflict(&entry.claim, &holder.0).map(|c| (c, holder.1));
+                let met: Vec<_> = standing.iter().filter_map(meets).collect();
+                let own = met
+                    .iter()
+                    .filter(|(_, gateway)| *gateway == claimant.gateway)
+                    .map(|(found, _)| *found)
+                    .max();
+                let shared = met
+                    .iter()
+                    .any(|(_, gateway)| *gateway != claimant.gateway && share(claimant.gateway, *gateway));
+                match own.map(Loss::Conflict).or(shared.then_some(Loss::Shared)) {
+                    Some(loss) => losses.push((place, Arc::clone(&entry.name), loss)),
+                    None if !entry.refused => left.push(entry),
+                    None => {}
+                }
+            }
+            for entry in &left {
+                let others = left.iter().filter(|other| other.name != entry.name);
+                match others.filter_map(|other| conflict(&entry.claim, &other.claim)).max() {
+                    Some(found) => losses.push((place, Arc::clone(&entry.name), Loss::Conflict(found))),
+                    None => standing.push((entry.claim.clone(), claimant.gateway)),
+                }
+            }
+        }
+        losses
+    }
+
+    fn claimants() -> impl Strategy<Value = Vec<Claimant>> {
+        use Protocol::{Http, Http3, Https, Tcp, Tls, Udp};
+        let protocol = prop::sample::select(vec![Http, Https, Tls, Tcp, Udp, Http3]);
+        let hostname = prop::sample::select(vec!["", "a.test", "*.test"]);
+        let candidate = (protocol, hostname, prop::bool::weighted(0.2));
+        let claimant = (0_usize..3, prop::collection::vec(candidate, 1..4));
+        prop::collection::vec(claimant, 0..6).prop_map(|list| {
+            let claimant =
+                |(place, (gateway, entries)): (usize, (usize, Vec<(Protocol, &str, bool)>))| Claimant {
+                    owner: ObjectKey::new(Kind::ListenerSet, "default", format!("s{place}")),
+                    gateway,
+                    entries: entries
+                        .into_iter()
+                        .enumerate()
+                        .map(|(index, (protocol, hostname, refused))| {
+                            let pattern = HostPattern::parse(hostname);
+                            let hostname = if protocol.has_hostname() { pattern } else { HostPattern::Any };
+                            let name = format!("l{index}").into();
+                            Candidate { name, claim: Claim { port: 443, protocol, hostname }, refused }
+                        })
+                        .collect(),
+                };
+            list.into_iter().enumerate().map(claimant).collect()
+        })
+    }
+
+    proptest! {
+        /// The index finds what comparing all pairs finds. Gateways 0 and 1 share an address, 2 stands alone.
+        #[test]
+        fn as_comparing_all_pairs(claimants in claimants()) {
+            let share = |one: usize, other: usize| one == other || (one < 2 && other < 2);
+            prop_assert_eq!(Standing::new(&share).judge(&claimants), oracle(&claimants, &share));
+        }
+    }
+}

@@ -5,6 +5,8 @@ mod case;
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod cost;
+#[cfg(test)]
 mod expect;
 #[cfg(test)]
 mod given;
