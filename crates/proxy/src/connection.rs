@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use portcullis_model::Alpn;
+use portcullis_model::{Alpn, BindAddress};
 use portcullis_routing::Scheme;
 use tokio::net::TcpStream;
 
@@ -23,7 +23,7 @@ use crate::stream::{Prefixed, Stream};
 use crate::tables::ServedPort;
 use crate::timer::{Timer, within};
 use crate::tls;
-use crate::view::View;
+use crate::view::Version;
 use crate::worker::Worker;
 
 /// The first byte of a TLS record with a handshake (RFC 8446 §5.1); no method begins with it.
@@ -35,7 +35,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(crate) struct Connection {
     pub(crate) worker: Rc<Worker>,
     pub(crate) client: Client,
-    pub(crate) view: View,
+    pub(crate) address: BindAddress,
     pub(crate) timer: Timer,
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn serve(worker: &Rc<Worker>, stream: TcpStream, peer: SocketAd
     timer.set(worker.shared.options.limits.head_timeout);
     let connection = Connection {
         client: Client::new(peer, worker.shared.options.trusts(peer.ip())),
-        view: View::new(port.address),
+        address: port.address,
         timer,
         worker: Rc::clone(worker),
     };
@@ -60,26 +60,27 @@ impl Connection {
         if proxy_protocol {
             self.proxy_header(&mut stream, &mut input).await?;
         }
-        let Some(served) = self.view.current(&self.worker.shared).cloned() else {
-            return Err(Reason::NoListener);
-        };
-        if self.speaks_tls(&served, &mut stream, &mut input).await? {
-            return self.start_tls(&served, stream, input).await;
+        let config = self.worker.config();
+        let served = config.port(&self.address).ok_or(Reason::NoListener)?;
+        if self.speaks_tls(served, &mut stream, &mut input).await? {
+            return self.start_tls(config, stream, input).await;
         }
-        drop(served); // a connection holds the newest configuration only while it looks at it
+        drop(config); // a connection holds a configuration only while it looks at it
         http1::serve(self, Stream::Clear(stream), input, true).await;
         Ok(())
     }
 
     async fn start_tls(
         mut self,
-        served: &ServedPort,
+        config: Rc<Version>,
         stream: TcpStream,
         mut input: InBuf,
     ) -> Result<(), Reason> {
+        let served = config.port(&self.address).ok_or(Reason::NoListener)?;
         let stream = Prefixed::new(input.take(), stream);
         let established = within(&self.timer, tls::accept(served, stream)).await;
         let established = established.unwrap_or(Err(Reason::ClientTimeout))?;
+        drop(config);
         self.worker.metrics.tls_handshakes.add(1);
         self.timer.set(self.worker.shared.options.limits.head_timeout);
         self.client.scheme = Scheme::Https;

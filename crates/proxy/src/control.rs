@@ -61,6 +61,7 @@ impl Control {
         let mut state = self.state();
         let config = state.builder.build(Arc::clone(model));
         self.shared.publish(config);
+        state.workers.iter().for_each(|worker| worker.tell(Command::Refresh));
         let gone: Vec<BindAddress> =
             state.bindings.keys().filter(|address| !model.ports.contains_key(*address)).copied().collect();
         for address in gone {

@@ -1,31 +1,40 @@
-//! A connection's view of the configuration: one load of a counter per request while nothing changes.
+//! A worker's view of the configuration: while nothing changes, one load of a counter per request.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use portcullis_model::BindAddress;
 
 use crate::shared::Shared;
-use crate::tables::ServedPort;
+use crate::tables::{Config, ServedPort};
 
-/// What is served at the port that a connection came in at.
-pub(crate) struct View {
-    address: BindAddress,
+/// What a worker serves. Requests hold their version; nothing else holds an old one.
+#[derive(Default)]
+pub(crate) struct View(RefCell<Rc<Version>>);
+
+/// A configuration as one worker knows it.
+#[derive(Default)]
+pub(crate) struct Version {
     generation: u64,
-    served: Option<Arc<ServedPort>>,
+    config: Arc<Config>,
 }
 
 impl View {
-    pub(crate) fn new(address: BindAddress) -> View {
-        View { address, generation: 0, served: None }
-    }
-
-    /// The newest version; none once the port has left the configuration.
-    pub(crate) fn current(&mut self, shared: &Shared) -> Option<&Arc<ServedPort>> {
+    /// The newest configuration.
+    pub(crate) fn current(&self, shared: &Shared) -> Rc<Version> {
         let generation = shared.generation();
-        if self.generation != generation {
-            self.generation = generation; // read first: a newer table under it is looked at again
-            self.served = shared.config().ports.get(&self.address).cloned();
+        if self.0.borrow().generation != generation {
+            // The number is read before: a newer configuration under it is looked for again.
+            self.0.replace(Rc::new(Version { generation, config: shared.config() }));
         }
-        self.served.as_ref()
+        Rc::clone(&self.0.borrow())
+    }
+}
+
+impl Version {
+    /// What is served at an address; none if it is not, or no longer, in the configuration.
+    pub(crate) fn port(&self, address: &BindAddress) -> Option<&Arc<ServedPort>> {
+        self.config.ports.get(address)
     }
 }

@@ -21,6 +21,7 @@ use crate::shared::{Phase, Shared};
 use crate::telemetry::WorkerMetrics;
 use crate::timer::{Timer, Wheel};
 use crate::upstream::{Forbidden, Pools};
+use crate::view::{Version, View};
 
 /// How often expired upstream connections are closed.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -33,6 +34,7 @@ pub(crate) struct Worker {
     pub(crate) buffers: Rc<Buffers>,
     pub(crate) scratches: Scratches,
     pub(crate) pools: Pools,
+    view: View,
     wheel: Rc<Wheel>,
     random: Cell<u64>,
 }
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Listen(Arc<OpenPort>, StdListener),
     /// Accept no more at a port, but for what is queued.
     Close(BindAddress),
+    /// There is a new configuration: let go of the old one, even without requests.
+    Refresh,
     /// The phase has become [`Phase::Draining`]: accept no more and let idle connections look at it.
     Drain,
 }
@@ -112,6 +116,7 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
                     let _ = close.send(true);
                 }
             }
+            Command::Refresh => drop(worker.config()),
             Command::Drain => {
                 for (_, close) in closing.drain() {
                     let _ = close.send(true);
@@ -149,6 +154,7 @@ impl Worker {
             scratches: Scratches::new(&buffers, &shared.options.limits),
             buffers,
             pools: Pools::new(&shared.options.limits, forbidden),
+            view: View::default(),
             wheel: Wheel::new(),
             random: Cell::new(seed()),
             shared,
@@ -157,6 +163,11 @@ impl Worker {
 
     pub(crate) fn timer(&self) -> Timer {
         self.wheel.timer()
+    }
+
+    /// The newest configuration.
+    pub(crate) fn config(&self) -> Rc<Version> {
+        self.view.current(&self.shared)
     }
 
     pub(crate) fn draining(&self) -> bool {

@@ -3,9 +3,10 @@
 mod downstream;
 mod head;
 
+use std::future::poll_fn;
 use std::time::Duration;
 
-use portcullis_http1::{Framing, RequestParser};
+use portcullis_http1::{Framing, HeadLimits, RequestHead, RequestParser, ResponseHead, Version};
 
 use self::downstream::Http1;
 use self::head::Next;
@@ -16,33 +17,31 @@ use crate::exchange::{Downstream, Ended, Surroundings, run};
 use crate::reason::Reason;
 use crate::scratch::Scratch;
 use crate::stream::Stream;
-use crate::telemetry::Record;
+use crate::telemetry::{Record, http_date};
+use crate::timer::within;
+use crate::upstream::UpstreamStream;
 
 /// What stands for no idle timeout: the connection still has to be woken when the proxy drains.
 pub(super) const LONG: Duration = Duration::from_secs(100 * 24 * 3600);
 
 /// Serves a connection to its end. With `or_http2` it may turn out to be one of HTTP/2.
-pub(super) async fn serve(mut connection: Connection, stream: Stream, input: InBuf, or_http2: bool) {
+pub(super) async fn serve(connection: Connection, stream: Stream, input: InBuf, or_http2: bool) {
     let mut http1 = Http1::new(&connection, stream, input);
     let mut first = true;
     loop {
-        let mut scratch = connection.worker.scratches.take();
-        match head::next(&connection, &mut http1, &mut scratch, first, or_http2 && first).await {
-            Next::Request => {}
+        let mut scratch = match head::next(&connection, &mut http1, first, or_http2 && first).await {
+            Next::Request(scratch) => scratch,
             Next::Http2(prefix) => return http2::serve(connection, http1.into_stream(), prefix).await,
-            Next::Refused(error) => {
-                refuse(&connection, &mut http1, &mut scratch, error).await;
+            Next::Refused(refused) => {
+                refuse(&connection, &mut http1, refused).await;
                 return linger::close(http1.into_stream(), &connection.timer).await;
             }
-            Next::End => {
-                connection.worker.scratches.give_back(scratch);
-                return;
-            }
-        }
+            Next::End => return,
+        };
         first = false;
         let mut record = Record::new(connection.client.address, scratch.request.version());
         http1.start(&scratch.request);
-        let ended = exchange(&mut connection, &mut http1, &mut scratch, &mut record).await;
+        let ended = exchange(&connection, &mut http1, &mut scratch, &mut record).await;
         finish(&connection, &record);
         match ended {
             Ok(Ended::Answered) if http1.persists() => connection.worker.scratches.give_back(scratch),
@@ -59,13 +58,14 @@ pub(super) async fn serve(mut connection: Connection, stream: Stream, input: InB
 }
 
 async fn exchange(
-    connection: &mut Connection,
+    connection: &Connection,
     http1: &mut Http1,
     scratch: &mut Scratch,
     record: &mut Record,
 ) -> Result<Ended, ProxyError> {
-    let Connection { worker, client, view, timer } = connection;
-    let served = view.current(&worker.shared);
+    let Connection { worker, client, address, timer } = connection;
+    let config = worker.config();
+    let served = config.port(address);
     if served.is_none() {
         http1.close(); // the port is gone: nothing more will be served here
     }
@@ -81,29 +81,24 @@ fn finish(connection: &Connection, record: &Record) {
 }
 
 /// Answers what is no request, after which the connection cannot be in step.
-async fn refuse(connection: &Connection, http1: &mut Http1, scratch: &mut Scratch, refused: head::Refused) {
-    let mut record = Record::new(connection.client.address, scratch.request.version());
+async fn refuse(connection: &Connection, http1: &mut Http1, refused: head::Refused) {
+    let mut record = Record::new(connection.client.address, Version::Http11);
     (record.status, record.reason) = (refused.status, refused.reason);
-    scratch.request.clear();
-    http1.start(&scratch.request);
+    http1.start(&RequestHead::new());
     http1.close();
-    scratch.response.start(portcullis_http1::Version::Http11, refused.status);
-    scratch.response.fields.push(b"date", crate::telemetry::http_date().as_bytes());
-    let begun = http1.begin(&scratch.response, Framing::Length(0), false);
+    let mut response = ResponseHead::new();
+    response.start(Version::Http11, refused.status);
+    response.fields.push(b"date", http_date().as_bytes());
+    let begun = http1.begin(&response, Framing::Length(0), false);
     if begun.and_then(|()| http1.end(None)).is_ok() {
         connection.timer.set(connection.worker.shared.options.limits.body_timeout);
-        let flush = std::future::poll_fn(|cx| http1.poll_flush(cx));
-        let _ = crate::timer::within(&connection.timer, flush).await;
+        // A client that has gone needs no answer.
+        let _ = within(&connection.timer, poll_fn(|cx| http1.poll_flush(cx))).await;
     }
     finish(connection, &record);
 }
 
-async fn switch(
-    connection: Connection,
-    http1: Http1,
-    endpoint: crate::upstream::UpstreamStream,
-    more: InBuf,
-) {
+async fn switch(connection: Connection, http1: Http1, endpoint: UpstreamStream, more: InBuf) {
     let worker = &connection.worker;
     connection.timer.clear();
     worker.metrics.tunnels.add(1);
@@ -116,10 +111,7 @@ async fn switch(
 /// A parser of requests by the worker's limits.
 fn parser(connection: &Connection) -> RequestParser {
     let limits = &connection.worker.shared.options.limits;
-    RequestParser::new(portcullis_http1::HeadLimits {
-        block: limits.head_bytes.0,
-        fields: limits.head_fields,
-    })
+    RequestParser::new(HeadLimits { block: limits.head_bytes.0, fields: limits.head_fields })
 }
 
 fn gone(stage: Stage) -> ProxyError {

@@ -9,16 +9,19 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use h2::server::{Builder, SendResponse};
 use h2::{Reason as Http2Reason, RecvStream};
 use http::Request;
 use portcullis_http1::Version;
+use portcullis_model::BindAddress;
 
 use self::downstream::Http2;
 use self::guard::Guard;
 use self::resets::Resets;
+use super::http1::LONG;
 use super::{Connection, PREFACE};
 use crate::exchange::{Client, Surroundings, run};
 use crate::limits::Limits;
@@ -26,7 +29,6 @@ use crate::reason::Reason;
 use crate::stream::{Prefixed, Stream};
 use crate::telemetry::Record;
 use crate::timer::{Timer, within};
-use crate::view::View;
 use crate::worker::Worker;
 
 /// Memory of a connection for answers that wait for the client, a stream, in bytes.
@@ -36,7 +38,7 @@ const SEND_BUFFER: usize = 64 * 1024;
 struct Shared {
     worker: Rc<Worker>,
     client: Client,
-    view: RefCell<View>,
+    address: BindAddress,
     streams: Cell<usize>,
     resets: RefCell<Resets>,
 }
@@ -51,12 +53,13 @@ struct Running {
     leaving: bool,
     /// The client has been told why its connection ends.
     ending: bool,
-    idle: bool,
+    /// Without streams, and leaving: what the timer was set for.
+    waits_as: Option<(bool, bool)>,
 }
 
 /// Serves a connection to its end. `prefix` is what was read of it.
 pub(super) async fn serve(connection: Connection, stream: Stream, prefix: Vec<u8>) {
-    let Connection { worker, client, view, timer } = connection;
+    let Connection { worker, client, address, timer } = connection;
     let limits = &worker.shared.options.limits;
     let guard = Guard::new(Prefixed::new(prefix, stream), PREFACE.len(), limits.h2_control_frames);
     let flooded = guard.flooded();
@@ -67,9 +70,16 @@ pub(super) async fn serve(connection: Connection, stream: Stream, prefix: Vec<u8
         None => return worker.metrics.refused(Reason::ClientTimeout),
     };
     let resets = RefCell::new(Resets::new(worker.shared.options.limits.h2_resets));
-    let shared = Shared { worker, client, view: RefCell::new(view), streams: Cell::new(0), resets };
-    let mut running =
-        Running { h2, flooded, shared: Rc::new(shared), timer, leaving: false, ending: false, idle: false };
+    let shared = Shared { worker, client, address, streams: Cell::new(0), resets };
+    let mut running = Running {
+        h2,
+        flooded,
+        shared: Rc::new(shared),
+        timer,
+        leaving: false,
+        ending: false,
+        waits_as: None,
+    };
     poll_fn(|cx| running.poll(cx)).await;
 }
 
@@ -138,28 +148,24 @@ impl Running {
         tokio::task::spawn_local(async move { stream(&open.0, request, respond).await });
     }
 
-    /// A connection without streams is told to go, and then dropped.
+    /// A connection without streams is told to go, and closed when it does not.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let limits = &self.shared.worker.shared.options.limits;
-        let idle = self.shared.streams.get() == 0;
-        if !idle {
-            // The timer stays set, so that draining finds the connection in the wheel.
-            self.timer.set(super::http1::LONG);
-        } else if !self.idle || self.leaving {
-            let timeout = if self.leaving { limits.drain_idle_timeout } else { limits.idle_timeout };
-            if !(self.idle && self.leaving) {
-                self.timer.set(if timeout.is_zero() { super::http1::LONG } else { timeout });
-            }
+        let state = (self.shared.streams.get() == 0, self.leaving);
+        if self.waits_as.replace(state) != Some(state) {
+            let limits = &self.shared.worker.shared.options.limits;
+            let timeout = match state {
+                (true, true) => limits.drain_idle_timeout,
+                (true, false) => limits.idle_timeout,
+                (false, _) => Duration::ZERO,
+            };
+            // Never cleared: the wheel is where draining finds those that it has to wake.
+            self.timer.set(if timeout.is_zero() { LONG } else { timeout });
         }
-        self.idle = idle;
-        if self.timer.poll_expired(cx).is_pending() {
-            return Poll::Pending;
-        }
+        std::task::ready!(self.timer.poll_expired(cx));
         if self.leaving {
             return Poll::Ready(());
         }
         self.leave();
-        self.idle = false;
         cx.waker().wake_by_ref();
         Poll::Pending
     }
@@ -187,8 +193,9 @@ async fn stream(shared: &Shared, request: Request<RecvStream>, respond: SendResp
         (record.status, record.reason) = (error.status(), request::reason(error));
         http2.refuse(error.status());
     } else {
-        let served = shared.view.borrow_mut().current(&worker.shared).cloned();
-        let around = Surroundings { worker, timer: &timer, client: &shared.client, served: served.as_ref() };
+        let config = worker.config();
+        let served = config.port(&shared.address);
+        let around = Surroundings { worker, timer: &timer, client: &shared.client, served };
         match run(&around, &mut scratch, &mut http2, &mut record).await {
             Ok(_) => worker.scratches.give_back(scratch),
             Err(error) => {

@@ -13,8 +13,8 @@ use crate::tables::{CompiledRule, Listener, ServedPort};
 use crate::telemetry::Record;
 
 /// The rule that takes a request.
-pub(super) struct Routed {
-    pub(super) entry: Arc<Entry<CompiledRule>>,
+pub(super) struct Routed<'s> {
+    pub(super) entry: &'s Arc<Entry<CompiledRule>>,
     /// How much of the path the rule's prefix took.
     pub(super) prefix_len: Option<usize>,
 }
@@ -29,14 +29,14 @@ impl HeaderSource for Headers<'_> {
 }
 
 /// Finds the rule, and gives the path its canonical form.
-pub(super) fn route(
-    around: &Surroundings<'_>,
+pub(super) fn route<'s>(
+    around: &Surroundings<'s>,
     head: &mut RequestHead,
     record: &mut Record,
-) -> Result<Routed, ProxyError> {
+) -> Result<Routed<'s>, ProxyError> {
     let (routed, changed) = lookup(around, head, record)?;
     if logged(around, record) {
-        record.rule = Some(Arc::clone(&routed.entry));
+        record.rule = Some(Arc::clone(routed.entry));
     }
     if let Some(path) = changed {
         head.set_path(path.as_bytes());
@@ -45,11 +45,11 @@ pub(super) fn route(
 }
 
 /// The rule, and the canonical path if it is not the one received.
-fn lookup(
-    around: &Surroundings<'_>,
+fn lookup<'s>(
+    around: &Surroundings<'s>,
     head: &RequestHead,
     record: &mut Record,
-) -> Result<(Routed, Option<String>), ProxyError> {
+) -> Result<(Routed<'s>, Option<String>), ProxyError> {
     let bad = ProxyError::downstream(Stage::ReceiveHead, Reason::BadRequest);
     if head.form() == TargetForm::Authority {
         return Err(ProxyError::downstream(Stage::ReceiveHead, Reason::Unsupported)); // CONNECT
@@ -66,7 +66,7 @@ fn lookup(
     let query = text(head.query().unwrap_or_default())?;
     let request = Request::new(&authority.host, &path, query, text(head.method_name())?, &headers);
     let matched = listener.lookup(&request).ok_or(ProxyError::configuration(Reason::NoRule))?;
-    let routed = Routed { entry: Arc::clone(matched.entry()), prefix_len: matched.prefix_len() };
+    let routed = Routed { entry: matched.entry(), prefix_len: matched.prefix_len() };
     let changed = match &path {
         Cow::Owned(path) => Some(path.clone()),
         Cow::Borrowed(_) => None,

@@ -16,6 +16,11 @@ use crate::reason::Reason;
 pub(crate) struct Forbidden(pub(crate) Option<SocketAddr>);
 
 impl Forbidden {
+    /// Whether a connection has to be looked at, once it is there.
+    fn may_be(self, address: SocketAddr) -> bool {
+        self.0.is_some_and(|admin| admin.port() == address.port())
+    }
+
     /// Whether a connection to `peer` from `local` leads there, under whatever name: a host that connects to an
     /// address of its own does so from that address.
     pub(crate) fn is(self, peer: SocketAddr, local: SocketAddr) -> bool {
@@ -53,10 +58,12 @@ pub(crate) async fn connect(
 
 async fn tcp(address: SocketAddr, forbidden: Forbidden) -> Result<UpstreamStream, ProxyError> {
     let stream = TcpStream::connect(address).await.map_err(|error| from_io(&error))?;
-    let local = stream.local_addr().map_err(|error| from_io(&error))?;
-    let peer = stream.peer_addr().map_err(|error| from_io(&error))?;
-    if forbidden.is(peer, local) {
-        return Err(failed(Reason::EndpointForbidden));
+    if forbidden.may_be(address) {
+        let local = stream.local_addr().map_err(|error| from_io(&error))?;
+        let peer = stream.peer_addr().map_err(|error| from_io(&error))?;
+        if forbidden.is(peer, local) {
+            return Err(failed(Reason::EndpointForbidden));
+        }
     }
     stream.set_nodelay(true).map_err(|error| from_io(&error))?;
     Ok(UpstreamStream::Tcp(stream))

@@ -53,12 +53,13 @@ fn no_rule_is_404_and_the_connection_lives() {
 #[test]
 fn bodies_are_streamed_with_their_framing() {
     let backend = Backend::scripted(|connection| {
-        let head = connection.request().unwrap();
-        let body = match fields(&head, "content-length").first() {
-            Some(length) => connection.exactly(length.parse().unwrap()),
-            None => connection.until("0\r\n\r\n"),
-        };
-        connection.answer(&body);
+        while let Some(head) = connection.request() {
+            let body = match fields(&head, "content-length").first() {
+                Some(length) => connection.exactly(length.parse().unwrap()),
+                None => connection.until("0\r\n\r\n"),
+            };
+            connection.answer(&body);
+        }
     });
     let running = Running::start(&Gateway::to(backend.address));
     let answer = running.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");

@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 /// What came next on a connection.
 pub(super) enum Next {
     /// A request; its head is in the scratch.
-    Request,
+    Request(Box<Scratch>),
     /// The preface of HTTP/2, as far as it was read.
     Http2(Vec<u8>),
     /// Something else, or a request that came too slowly.
@@ -44,16 +44,12 @@ struct Reading<'a> {
     begun: bool,
     or_http2: bool,
     noticed_drain: bool,
+    /// Taken when something comes: an idle connection holds none.
+    scratch: Option<Box<Scratch>>,
 }
 
 /// Waits for the next request.
-pub(super) async fn next(
-    connection: &Connection,
-    http1: &mut Http1,
-    scratch: &mut Scratch,
-    first: bool,
-    or_http2: bool,
-) -> Next {
+pub(super) async fn next(connection: &Connection, http1: &mut Http1, first: bool, or_http2: bool) -> Next {
     let limits = &connection.worker.shared.options.limits;
     if !first {
         let idle = limits.idle_timeout;
@@ -65,17 +61,18 @@ pub(super) async fn next(
         begun: first, // the time of the first head runs from accepting
         or_http2,
         noticed_drain: false,
+        scratch: None,
     };
-    let next = poll_fn(|cx| reading.poll(cx, http1, scratch)).await;
+    let next = poll_fn(|cx| reading.poll(cx, http1)).await;
     connection.timer.clear();
     next
 }
 
 impl Reading<'_> {
-    fn poll(&mut self, cx: &mut Context<'_>, http1: &mut Http1, scratch: &mut Scratch) -> Poll<Next> {
+    fn poll(&mut self, cx: &mut Context<'_>, http1: &mut Http1) -> Poll<Next> {
         let limits = &self.connection.worker.shared.options.limits;
         loop {
-            if let Some(next) = self.parse(http1, scratch) {
+            if let Some(next) = self.parse(http1) {
                 return Poll::Ready(next);
             }
             if !http1.input.is_empty() && !self.begun {
@@ -94,7 +91,7 @@ impl Reading<'_> {
         }
     }
 
-    fn parse(&mut self, http1: &mut Http1, scratch: &mut Scratch) -> Option<Next> {
+    fn parse(&mut self, http1: &mut Http1) -> Option<Next> {
         let input = http1.input.filled();
         if input.is_empty() {
             return None;
@@ -106,12 +103,16 @@ impl Reading<'_> {
         if self.or_http2 {
             return None;
         }
+        let mut scratch = self.scratch.take().unwrap_or_else(|| self.connection.worker.scratches.take());
         match self.parser.parse(input, &mut scratch.request) {
             Ok(Some(len)) => {
                 http1.input.consume(len);
-                Some(Next::Request)
+                Some(Next::Request(scratch))
             }
-            Ok(None) => None,
+            Ok(None) => {
+                self.scratch = Some(scratch);
+                None
+            }
             Err(error) => Some(Next::Refused(error.into())),
         }
     }
