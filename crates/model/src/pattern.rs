@@ -31,9 +31,8 @@ impl Pattern {
     pub fn new(text: &str) -> Result<Pattern, PatternError> {
         reject_rust_only(text)?;
         let anchored = format!("^(?:{text})$");
-        let whole =
-            regex_syntax::ast::parse::Parser::new().parse(text).map_err(|e| PatternError(e.to_string()));
-        whole?; // on its own, so that an unbalanced `)` cannot end our own group
+        // On its own, so that an unbalanced `)` cannot end our own group.
+        regex_syntax::ast::parse::Parser::new().parse(text).map_err(|e| PatternError(parse_fault(&e)))?;
         let regex = Regex::builder()
             .syntax(syntax::Config::new().unicode(false).utf8(false).dot_matches_new_line(false))
             .configure(
@@ -68,9 +67,16 @@ impl PartialEq for Pattern {
 
 impl Eq for Pattern {}
 
+/// In one line, since conditions and diagnostics quote it; the error's own text draws the expression.
+fn parse_fault(error: &regex_syntax::ast::Error) -> String {
+    format!("{} at character {}", error.kind(), error.span().start.column)
+}
+
 fn describe(error: &regex_automata::meta::BuildError) -> String {
     match (error.syntax_error(), error.size_limit()) {
-        (Some(syntax), _) => syntax.to_string(),
+        (Some(regex_syntax::Error::Parse(error)), _) => parse_fault(error),
+        (Some(regex_syntax::Error::Translate(error)), _) => error.kind().to_string(),
+        (Some(other), _) => other.to_string(),
         (None, Some(limit)) => format!("the expression compiles to more than {limit} bytes"),
         (None, None) => error.to_string(),
     }
