@@ -60,8 +60,8 @@ impl Standing {
     }
 }
 
-/// Whether a Gateway's listeners are served: it is ours, what it asks for can be had, and a listener of its own
-/// is accepted. Only then its ListenerSets count.
+/// Whether a Gateway's listeners are served wherever it has an address: it is ours, what it asks for can be had,
+/// and a listener of its own is accepted. Only then its ListenerSets count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct IsServed {
     pub(crate) gateway: ObjectKey,
@@ -76,11 +76,12 @@ impl Query for IsServed {
     }
 }
 
-/// Whether a Gateway is ours and what it asks for beside listeners can be had.
+/// Whether a Gateway is ours and what it asks for beside listeners can be had. That it has an address is not
+/// asked: one without is accepted and not programmed, and so are its ListenerSets.
 pub(crate) fn is_eligible(view: &View<'_>, gateway: &ObjectKey) -> bool {
     let standing = view.get(&OurGateway { key: gateway.clone() });
     let ours = standing.as_ref().as_ref().is_some_and(|standing| !standing.parameters_refuse());
-    ours && view.get(&Addresses { gateway: gateway.clone() }).is_usable()
+    ours && view.get(&Addresses { gateway: gateway.clone() }).unsupported.is_empty()
 }
 
 /// From where ListenerSets may attach to a Gateway.

@@ -30,13 +30,6 @@ pub(crate) struct AddressPlan {
     pub(crate) unassigned: Vec<Finding>,
 }
 
-impl AddressPlan {
-    /// Whether the Gateway can be served at all.
-    pub(crate) fn is_usable(&self) -> bool {
-        self.unsupported.is_empty() && !self.bind.is_empty()
-    }
-}
-
 impl Query for Addresses {
     type Value = AddressPlan;
 
@@ -108,7 +101,7 @@ pub(crate) enum Bound {
     Pending,
     /// On one at least the port is in use or not permitted.
     Unavailable(String),
-    /// This machine has none of the addresses.
+    /// The Gateway has no address, or this machine has none of those it names.
     NoAddress,
 }
 

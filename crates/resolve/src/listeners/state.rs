@@ -32,6 +32,8 @@ pub(crate) enum Programmed {
     Pending,
     /// Its port cannot be bound; the engine tries again.
     PortUnavailable(String),
+    /// The Gateway has no address that can be bound, which is no fault of the listener.
+    NoAddress,
     /// For a reason that other conditions tell.
     No(&'static str),
 }
@@ -42,10 +44,11 @@ impl ListenerState {
         self.decision == Decision::Accepted && !matches!(self.programmed, Programmed::PortUnavailable(_))
     }
 
-    /// Whether Accepted and Programmed are True, or would be once the engine confirms.
+    /// Whether Accepted and Programmed are True, or would be once the engine confirms and the Gateway has an
+    /// address.
     pub(crate) fn is_good(&self) -> bool {
         self.decision == Decision::Accepted
-            && matches!(self.programmed, Programmed::Yes | Programmed::Pending)
+            && matches!(self.programmed, Programmed::Yes | Programmed::Pending | Programmed::NoAddress)
     }
 }
 
@@ -70,7 +73,7 @@ impl Query for ListenerStates {
                         Bound::Yes => Programmed::Yes,
                         Bound::Pending => Programmed::Pending,
                         Bound::Unavailable(why) => Programmed::PortUnavailable(why.clone()),
-                        Bound::NoAddress => Programmed::No("no address of the Gateway can be bound"),
+                        Bound::NoAddress => Programmed::NoAddress,
                     }
                 }
                 (Decision::Lost(_) | Decision::Refused, _) => Programmed::No("the listener is not accepted"),

@@ -75,6 +75,10 @@ fn conditions(
         (Programmed::PortUnavailable(why), _) => {
             conditions.no(condition::PROGRAMMED, LISTENER_PORT_IN_USE.reason, why.as_str());
         }
+        (Programmed::NoAddress, _) => {
+            let why = "the Gateway has no address that can be bound";
+            conditions.no(condition::PROGRAMMED, "Invalid", why);
+        }
         (Programmed::No(why), _) => conditions.no(condition::PROGRAMMED, "Invalid", *why),
     }
     let unresolved = unresolved(listener, state);
