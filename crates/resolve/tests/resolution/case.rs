@@ -1,13 +1,14 @@
 //! A case: objects, and what is expected of them, in steps.
 
-use portcullis_resolve::{Engine, Resolver, resolve};
+use portcullis_resolve::{Engine, NATIVE_CONTROLLER, Resolver, Source, resolve};
 use portcullis_store::Store;
 use serde_json::Value;
 
-use crate::{expect, given};
+use crate::{expect, given, invariants};
 
 pub(crate) struct Case {
     pub(crate) name: String,
+    engine: Engine,
     steps: Vec<Step>,
 }
 
@@ -18,7 +19,7 @@ struct Step {
     expect: Value,
 }
 
-const KEYS: [&str; 6] = ["name", "given", "reports", "remove", "expect", "then"];
+const KEYS: [&str; 7] = ["name", "engine", "given", "reports", "remove", "expect", "then"];
 
 impl Case {
     pub(crate) fn read_all(text: &str) -> Result<Vec<Case>, String> {
@@ -32,15 +33,15 @@ impl Case {
         for step in document["then"].as_array().into_iter().flatten() {
             steps.push(Step::read(step).map_err(|error| format!("{name}: {error}"))?);
         }
-        Ok(Case { name, steps })
+        let engine = engine(&document["engine"]).map_err(|error| format!("{name}: {error}"))?;
+        Ok(Case { name, engine, steps })
     }
 
     /// What does not hold.
     pub(crate) fn run(&self) -> Vec<String> {
-        let engine = Engine::native_from_files().assuming_bound();
         let mut store = Store::new();
         store.apply(given::defaults());
-        let mut resolver = Resolver::new(engine.clone(), &store);
+        let mut resolver = Resolver::new(self.engine.clone(), &store);
         let mut failures = Vec::new();
         for (index, step) in self.steps.iter().enumerate() {
             let changes = match given::changes(&step.given, &step.reports, &step.remove) {
@@ -49,15 +50,30 @@ impl Case {
             };
             let changes = store.apply(changes);
             resolver.update(&store, &changes);
-            let fresh = resolve(&store, &engine);
+            let fresh = resolve(&store, &self.engine);
             if let Some(difference) = expect::difference(resolver.resolved(), &fresh) {
                 failures.push(format!("step {index}: update differs from a rebuild: {difference}"));
             }
             let found = expect::check(&step.expect, &fresh);
-            failures.extend(found.into_iter().map(|failure| format!("step {index}: {failure}")));
+            let broken = invariants::broken(&fresh, &store);
+            failures
+                .extend(found.into_iter().chain(broken).map(|failure| format!("step {index}: {failure}")));
         }
         failures
     }
+}
+
+/// The native engine over files, with every port bound; `cluster` and `serving` change that.
+fn engine(words: &Value) -> Result<Engine, String> {
+    let mut engine = Engine::native_from_files().assuming_bound();
+    for word in words.as_array().into_iter().flatten() {
+        match word.as_str() {
+            Some("cluster") => engine.source = Source::Cluster(vec![NATIVE_CONTROLLER.into()]),
+            Some("serving") => engine.assume_bound = false,
+            _ => return Err(format!("{word} is no word about the engine")),
+        }
+    }
+    Ok(engine)
 }
 
 impl Step {

@@ -3,11 +3,11 @@
 use portcullis_api::listener::ListenerStatus;
 use portcullis_api::references::ParentRef;
 use portcullis_api::status::Condition;
-use portcullis_model::{Action, Endpoint, EndpointState, Model};
 use portcullis_resolve::{Resolved, Status};
 use serde_json::{Map, Value};
 
 use crate::given::key_of;
+use crate::served;
 
 /// Where two resolutions differ, in any part.
 pub(crate) fn difference(one: &Resolved, other: &Resolved) -> Option<String> {
@@ -40,7 +40,7 @@ pub(crate) fn check(expect: &Value, resolved: &Resolved) -> Vec<String> {
     let mut failures = Vec::new();
     for (name, expected) in expect.as_object().into_iter().flatten() {
         match name.as_str() {
-            "model" => model(expected, &resolved.model, &mut failures),
+            "model" => served::check(expected, &resolved.model, &mut failures),
             _ => object(name, expected, resolved, &mut failures),
         }
     }
@@ -70,37 +70,41 @@ fn object(name: &str, expected: &Value, resolved: &Resolved, failures: &mut Vec<
     if fields.is_empty() {
         return;
     }
-    match status.map(|status| &**status) {
+    match status {
+        Some(status) => said(name, fields, status, failures),
         None => failures.push(format!("{name} has no status")),
-        Some(Status::GatewayClass(status)) => conditions(name, &fields, &status.conditions, failures),
-        Some(Status::Gateway(status)) => {
-            if let Some(expected) = fields.remove("addresses") {
-                let values: Vec<&str> = status.addresses.iter().map(|address| &*address.value).collect();
-                same(&format!("{name} addresses"), &expected, &values.into(), failures);
-            }
-            if let Some(expected) = fields.remove("attachedListenerSets") {
-                let label = format!("{name} attachedListenerSets");
-                same(&label, &expected, &status.attached_listener_sets.into(), failures);
-            }
+    }
+}
+
+fn said(name: &str, mut fields: Map<String, Value>, status: &Status, failures: &mut Vec<String>) {
+    let mut list = |field: &str, found: Value, failures: &mut Vec<String>| {
+        if let Some(expected) = fields.remove(field) {
+            same(&format!("{name} {field}"), &expected, &found, failures);
+        }
+    };
+    match status {
+        Status::GatewayClass(status) => {
+            let features = status.supported_features.iter().map(|feature| &*feature.name);
+            list("supportedFeatures", features.collect(), failures);
+            conditions(name, &fields, &status.conditions, failures);
+        }
+        Status::Gateway(status) => {
+            list("addresses", status.addresses.iter().map(|address| &*address.value).collect(), failures);
+            list("attachedListenerSets", status.attached_listener_sets.into(), failures);
             listeners(name, &mut fields, &status.listeners, failures);
             conditions(name, &fields, &status.conditions, failures);
         }
-        Some(Status::ListenerSet(status)) => {
+        Status::ListenerSet(status) => {
             listeners(name, &mut fields, &status.listeners, failures);
             conditions(name, &fields, &status.conditions, failures);
         }
-        Some(Status::Route(status)) => {
-            let found: Vec<_> =
-                status.parents.iter().map(|parent| (&parent.parent_ref, &parent.conditions)).collect();
-            parents(name, &mut fields, "parents", &found, failures);
+        Status::Route(status) => {
+            let found = status.parents.iter().map(|parent| (&parent.parent_ref, &parent.conditions));
+            parents(name, fields, "parents", &found.collect::<Vec<_>>(), failures);
         }
-        Some(Status::Policy(status)) => {
-            let found: Vec<_> = status
-                .ancestors
-                .iter()
-                .map(|ancestor| (&ancestor.ancestor_ref, &ancestor.conditions))
-                .collect();
-            parents(name, &mut fields, "ancestors", &found, failures);
+        Status::Policy(status) => {
+            let found = status.ancestors.iter().map(|one| (&one.ancestor_ref, &one.conditions));
+            parents(name, fields, "ancestors", &found.collect::<Vec<_>>(), failures);
         }
     }
 }
@@ -111,6 +115,10 @@ fn listeners(
     found: &[ListenerStatus],
     failures: &mut Vec<String>,
 ) {
+    if let Some(expected) = fields.remove("listenerNames") {
+        let names: Vec<&str> = found.iter().map(|status| status.name.as_str()).collect();
+        same(&format!("{name} listenerNames"), &expected, &names.into(), failures);
+    }
     let Some(expected) = fields.remove("listeners") else { return };
     for (listener, expected) in expected.as_object().into_iter().flatten() {
         let label = format!("{name} {listener}");
@@ -135,13 +143,14 @@ type Entry<'a> = (&'a ParentRef, &'a Vec<Condition>);
 /// A list of entries, each with `ref: name`, `ref: name/section` or `ref: name:port`, in the order of the status.
 fn parents(
     name: &str,
-    fields: &mut Map<String, Value>,
+    mut fields: Map<String, Value>,
     list: &str,
     found: &[Entry<'_>],
     failures: &mut Vec<String>,
 ) {
     let expected = fields.remove(list).unwrap_or_default();
     let expected = expected.as_array().cloned().unwrap_or_default();
+    failures.extend(fields.keys().map(|field| format!("{name} has no {field}")));
     if expected.len() != found.len() {
         let refs: Vec<String> = found.iter().map(|(reference, _)| short(reference)).collect();
         failures.push(format!("{name} has the {list} {}", refs.join(", ")));
@@ -163,122 +172,51 @@ fn short(reference: &ParentRef) -> String {
     format!("{}{section}{port}", reference.name)
 }
 
-/// `Type: Status/Reason`, with `~ words` for what the message must contain; `Type: absent`.
+/// Conditions that are there only while True, so that one that a case does not name must be absent.
+const ONLY_WHILE_TRUE: [&str; 5] = [
+    "Conflicted",
+    "OverlappingTLSConfig",
+    "PartiallyInvalid",
+    "InsecureFrontendValidationMode",
+    "DefaultGateway",
+];
+
+/// `Type: Status/Reason`, then `~ words` for what the message must have, or `!~ words` for what it must not, or
+/// `= message`; `Type: absent`.
 fn conditions(label: &str, expected: &Map<String, Value>, found: &[Condition], failures: &mut Vec<String>) {
-    for (condition_type, expected) in expected {
-        let expected = expected.as_str().unwrap_or_default();
+    let mut expected = expected.clone();
+    for condition_type in ONLY_WHILE_TRUE {
+        expected.entry(condition_type).or_insert("absent".into());
+    }
+    for (condition_type, expected) in &expected {
+        let mut words = expected.as_str().unwrap_or_default().split(" ~ ");
+        let verdict = words.next().unwrap_or_default();
         let found = found.iter().find(|condition| condition.condition_type.as_str() == condition_type);
         let text = found.map_or("absent".to_owned(), |found| format!("{}/{}", found.status, found.reason));
-        let (verdict, words) = expected.split_once(" ~ ").unwrap_or((expected, ""));
+        let message = found.map(|found| &*found.message).unwrap_or_default();
+        let (verdict, unsaid) = match verdict.split_once(" !~ ") {
+            Some((verdict, unsaid)) => (verdict, Some(unsaid)),
+            None => (verdict, None),
+        };
+        let (verdict, exact) = verdict.split_once(" = ").unwrap_or((verdict, message));
         if verdict != text {
-            let message = found.map(|found| format!(" ({})", found.message)).unwrap_or_default();
-            failures.push(format!("{label} {condition_type}: {text}{message}, expected {verdict}"));
-        } else if let Some(found) = found.filter(|found| !found.message.contains(words)) {
-            failures.push(format!("{label} {condition_type}: {:?} does not say {words:?}", found.message));
+            failures.push(format!("{label} {condition_type}: {text} ({message}), expected {verdict}"));
+            continue;
+        }
+        for words in words.filter(|words| !message.contains(words)) {
+            failures.push(format!("{label} {condition_type}: {message:?} does not say {words:?}"));
+        }
+        if message != exact {
+            failures.push(format!("{label} {condition_type}: {message:?}, expected {exact:?}"));
+        }
+        if let Some(unsaid) = unsaid.filter(|unsaid| message.contains(unsaid)) {
+            failures.push(format!("{label} {condition_type}: {message:?} says {unsaid:?}"));
         }
     }
 }
 
-fn same(label: &str, expected: &Value, found: &Value, failures: &mut Vec<String>) {
+pub(crate) fn same(label: &str, expected: &Value, found: &Value, failures: &mut Vec<String>) {
     if expected != found {
         failures.push(format!("{label}: {found}, expected {expected}"));
-    }
-}
-
-fn model(expected: &Value, model: &Model, failures: &mut Vec<String>) {
-    for (part, expected) in expected.as_object().into_iter().flatten() {
-        let found = match part.as_str() {
-            "ports" => ports(model),
-            "routes" => routes(model),
-            "rules" => rules(model),
-            "endpoints" => endpoints(model),
-            _ => return failures.push(format!("the model has no {part}")),
-        };
-        same(&format!("model {part}"), expected, &Value::Object(found), failures);
-    }
-}
-
-/// `IP:port: [owner/listener…]` in merged order; owners are written as `gw`, or `ns/gw` outside `default`.
-fn ports(model: &Model) -> Map<String, Value> {
-    let ports = model.ports.iter().map(|(address, port)| {
-        let names: Vec<String> = port.listeners.iter().map(|listener| listener_name(&listener.id)).collect();
-        (std::net::SocketAddr::new(address.ip, address.port).to_string(), names.into())
-    });
-    ports.collect()
-}
-
-fn listener_name(id: &portcullis_model::ListenerId) -> String {
-    match &*id.owner.namespace {
-        "default" => format!("{}/{}", id.owner.name, id.name),
-        namespace => format!("{namespace}/{}/{}", id.owner.name, id.name),
-    }
-}
-
-/// `owner/listener: [route…]`.
-fn routes(model: &Model) -> Map<String, Value> {
-    let mut routes = Map::new();
-    for listener in model.ports.values().flat_map(|port| &port.listeners) {
-        let mut names: Vec<String> =
-            listener.routes.iter().map(|route| route.origin.name.to_string()).collect();
-        names.sort();
-        routes.insert(listener_name(&listener.id), names.into());
-    }
-    routes
-}
-
-/// `route: [what each rule does…]`, such as `web:80 90, 500 backend_invalid 10`, `redirect 302`, `500 rule_invalid`.
-fn rules(model: &Model) -> Map<String, Value> {
-    let mut rules = Map::new();
-    for route in model.ports.values().flat_map(|port| &port.listeners).flat_map(|listener| &listener.routes) {
-        let actions: Vec<String> = route.rules.iter().map(|rule| action(&rule.action)).collect();
-        rules.insert(route.origin.name.to_string(), actions.into());
-    }
-    rules
-}
-
-fn action(action: &Action) -> String {
-    match action {
-        Action::Redirect(redirect) => format!("redirect {}", redirect.status),
-        Action::Fail(failure) => format!("{} {}", failure.status, failure.reason.as_str()),
-        Action::Forward(forward) => {
-            let shares = forward.backends.iter().map(|backend| match &backend.target {
-                portcullis_model::Target::Cluster(key) => {
-                    let port = if key.endpoints.port == 0 {
-                        String::new()
-                    } else {
-                        format!(":{}", key.endpoints.port)
-                    };
-                    format!("{}{port} {}", key.endpoints.origin.name, backend.weight)
-                }
-                portcullis_model::Target::Fail(failure) => {
-                    format!("{} {} {}", failure.status, failure.reason.as_str(), backend.weight)
-                }
-            });
-            shares.collect::<Vec<_>>().join(", ")
-        }
-    }
-}
-
-/// `name:port: [address…]`, draining ones marked.
-fn endpoints(model: &Model) -> Map<String, Value> {
-    let endpoints = model.endpoints.iter().map(|(key, endpoints)| {
-        let name = match key.port {
-            0 => key.origin.name.to_string(),
-            port => format!("{}:{port}", key.origin.name),
-        };
-        (name, endpoints.endpoints.iter().map(endpoint).collect::<Vec<_>>().into())
-    });
-    endpoints.collect()
-}
-
-fn endpoint(endpoint: &Endpoint) -> String {
-    let address = match &endpoint.address {
-        portcullis_model::EndpointAddress::Socket(socket) => socket.to_string(),
-        portcullis_model::EndpointAddress::Name { hostname, port } => format!("{}:{port}", hostname.as_str()),
-        portcullis_model::EndpointAddress::Unix(path) => format!("unix:{path}"),
-    };
-    match endpoint.state {
-        EndpointState::Ready => address,
-        EndpointState::Draining => format!("{address} draining"),
     }
 }

@@ -125,7 +125,11 @@ fn fill(
         }
         Kind::Secret => {
             if let Some(names) = spec.remove("certificate") {
-                let (chain, secret) = certificate(&names.to_string());
+                let until = spec.remove("until").and_then(|date| Some(date.as_str()?.to_owned()));
+                let (chain, mut secret) = certificate(&names.to_string(), until.as_deref());
+                if let Some(names) = spec.remove("keyOf") {
+                    secret = certificate(&names.to_string(), None).1;
+                }
                 object["type"] = json!("kubernetes.io/tls");
                 object["stringData"] = json!({"tls.crt": chain, "tls.key": secret});
             }
@@ -163,16 +167,24 @@ fn slice(service: &ObjectKey, endpoints: &Value) -> Value {
     })
 }
 
-/// A self-signed certificate and its key, the same for the same names.
-pub(crate) fn certificate(names: &str) -> (String, String) {
+/// A self-signed certificate and its key, the same for the same names; `until` a date it is valid.
+fn certificate(names: &str, until: Option<&str>) -> (String, String) {
     static MADE: OnceLock<Mutex<BTreeMap<String, (String, String)>>> = OnceLock::new();
     let mut made = MADE.get_or_init(Mutex::default).lock().unwrap();
     let make = || {
         let list: Vec<String> = serde_json::from_str(names).unwrap();
-        let pair = rcgen::generate_simple_self_signed(list).unwrap();
-        (pair.cert.pem(), pair.signing_key.serialize_pem())
+        let mut parameters = rcgen::CertificateParams::new(list).unwrap();
+        if let Some(until) = until {
+            let mut parts = until.split('-').map(|part| part.parse::<u16>().unwrap());
+            let mut part = || parts.next().unwrap();
+            let (year, month, day) = (part(), part(), part());
+            let (month, day) = (u8::try_from(month).unwrap(), u8::try_from(day).unwrap());
+            parameters.not_after = rcgen::date_time_ymd(i32::from(year), month, day);
+        }
+        let key = rcgen::KeyPair::generate().unwrap();
+        (parameters.self_signed(&key).unwrap().pem(), key.serialize_pem())
     };
-    made.entry(names.to_owned()).or_insert_with(make).clone()
+    made.entry(format!("{names} {until:?}")).or_insert_with(make).clone()
 }
 
 fn admitted(object: Value) -> Result<Object, String> {

@@ -13,6 +13,10 @@ mod given;
 #[cfg(test)]
 mod incremental;
 #[cfg(test)]
+mod invariants;
+#[cfg(test)]
 mod reached;
+#[cfg(test)]
+mod served;
 #[cfg(test)]
 mod universe;

@@ -1,0 +1,270 @@
+//! What cases expect to be served, compared with the model.
+
+use std::sync::Arc;
+
+use portcullis_model::{
+    Action, Endpoint, EndpointState, Filter, HeaderModifier, HeaderName, HeaderValue, HostPattern,
+    ListenerProtocol, Match, Model, PathMatch, PathRewrite, Route, Rule, TlsServer, ValueMatch,
+};
+use serde_json::{Map, Value, json};
+
+use crate::expect::same;
+
+/// What of an expected model does not hold.
+pub(crate) fn check(expected: &Value, model: &Model, failures: &mut Vec<String>) {
+    for (part, expected) in expected.as_object().into_iter().flatten() {
+        let found = match part.as_str() {
+            "ports" => ports(model),
+            "routes" => routes(model),
+            "rules" => rules(model),
+            "hostnames" => hostnames(model),
+            "matches" => matches(model),
+            "filters" => filters(model),
+            "timeouts" => timeouts(model),
+            "certificates" => certificates(model),
+            "options" => options(model),
+            "endpoints" => endpoints(model),
+            _ => return failures.push(format!("the model has no {part}")),
+        };
+        let found = Value::Object(found);
+        let found = if part == "options" { named(expected, &found) } else { found };
+        same(&format!("model {part}"), expected, &found, failures);
+    }
+}
+
+/// What of the found is named in the expected.
+fn named(expected: &Value, found: &Value) -> Value {
+    match (expected, found) {
+        (Value::Object(expected), Value::Object(found)) => {
+            let pairs =
+                expected.iter().filter_map(|(key, one)| Some((key.clone(), named(one, found.get(key)?))));
+            Value::Object(pairs.collect())
+        }
+        _ => found.clone(),
+    }
+}
+
+/// `IP:port: [owner/listener…]` in merged order; owners are written as `gw`, or `ns/gw` outside `default`.
+fn ports(model: &Model) -> Map<String, Value> {
+    let ports = model.ports.iter().map(|(address, port)| {
+        let names: Vec<String> = port.listeners.iter().map(|listener| listener_name(&listener.id)).collect();
+        (std::net::SocketAddr::new(address.ip, address.port).to_string(), names.into())
+    });
+    ports.collect()
+}
+
+fn listener_name(id: &portcullis_model::ListenerId) -> String {
+    match &*id.owner.namespace {
+        "default" => format!("{}/{}", id.owner.name, id.name),
+        namespace => format!("{namespace}/{}/{}", id.owner.name, id.name),
+    }
+}
+
+/// `owner/listener: [route…]`.
+fn routes(model: &Model) -> Map<String, Value> {
+    let mut routes = Map::new();
+    for listener in model.ports.values().flat_map(|port| &port.listeners) {
+        let mut names: Vec<String> =
+            listener.routes.iter().map(|route| route.origin.name.to_string()).collect();
+        names.sort();
+        routes.insert(listener_name(&listener.id), names.into());
+    }
+    routes
+}
+
+/// `route: [what each rule does…]`, such as `web:80 90, 500 backend_invalid 10`, `redirect 302`, `500 rule_invalid`.
+fn rules(model: &Model) -> Map<String, Value> {
+    by_route(model, |route| route.rules.iter().map(|rule| action(&rule.action)).collect())
+}
+
+fn by_route(model: &Model, tell: impl Fn(&Route) -> Value) -> Map<String, Value> {
+    let listeners = model.ports.values().flat_map(|port| &port.listeners);
+    let routes = listeners.flat_map(|listener| &listener.routes);
+    routes.map(|route| (route.origin.name.to_string(), tell(route))).collect()
+}
+
+/// `route: [hostname…]`, `*` for one that names none.
+fn hostnames(model: &Model) -> Map<String, Value> {
+    by_route(model, |route| route.hostnames.iter().map(host).collect())
+}
+
+fn host(pattern: &HostPattern) -> String {
+    match pattern {
+        HostPattern::Any => "*".to_owned(),
+        HostPattern::Suffix(name) => format!("*.{}", name.as_str()),
+        HostPattern::Exact(name) => name.as_str().to_owned(),
+    }
+}
+
+/// `route: [[match…]…]`, such as `Exact /a GET header:x=1 query:y=2`, for each rule.
+fn matches(model: &Model) -> Map<String, Value> {
+    by_route(model, |route| {
+        let rules = route.rules.iter();
+        rules.map(|rule| rule.matches.iter().map(one_match).collect::<Vec<_>>()).map(Value::from).collect()
+    })
+}
+
+fn one_match(one: &Match) -> String {
+    let mut text = match &one.path {
+        PathMatch::Exact(path) => format!("Exact {path}"),
+        PathMatch::Prefix(path) => format!("PathPrefix {path}/"),
+        PathMatch::Regex(pattern) => format!("RegularExpression {}", pattern.as_str()),
+    };
+    let mut add = |part: String| text.push_str(&format!(" {part}"));
+    if let Some(method) = &one.method {
+        add(method.to_string());
+    }
+    for header in &one.headers {
+        add(format!("header:{}{}", header.name.as_str(), value(&header.value)));
+    }
+    for parameter in &one.query {
+        add(format!("query:{}{}", parameter.name, value(&parameter.value)));
+    }
+    text
+}
+
+fn value(value: &ValueMatch) -> String {
+    match value {
+        ValueMatch::Exact(value) => format!("={value}"),
+        ValueMatch::Regex(pattern) => format!("~{}", pattern.as_str()),
+    }
+}
+
+/// `route: [[filter…]…]`, for each rule.
+fn filters(model: &Model) -> Map<String, Value> {
+    by_route(model, |route| {
+        let rules = route.rules.iter();
+        rules.map(|rule| rule.filters.iter().map(filter).collect::<Vec<_>>()).map(Value::from).collect()
+    })
+}
+
+fn filter(filter: &Filter) -> String {
+    match filter {
+        Filter::RequestHeaders(headers) => format!("request headers {}", modifier(headers)),
+        Filter::ResponseHeaders(headers) => format!("response headers {}", modifier(headers)),
+        Filter::Rewrite(rewrite) => {
+            let host = rewrite.hostname.iter().map(|host| format!("host {}", host.as_str()));
+            let path = rewrite.path.iter().map(path_rewrite);
+            format!("rewrite {}", host.chain(path).collect::<Vec<_>>().join(" "))
+        }
+    }
+}
+
+fn modifier(headers: &HeaderModifier) -> String {
+    let pair = |action: &str, (name, value): &(HeaderName, HeaderValue)| {
+        format!("{action} {}={}", name.as_str(), String::from_utf8_lossy(value.as_bytes()))
+    };
+    let set = headers.set.iter().map(|field| pair("set", field));
+    let add = headers.add.iter().map(|field| pair("add", field));
+    let remove = headers.remove.iter().map(|name| format!("remove {}", name.as_str()));
+    set.chain(add).chain(remove).collect::<Vec<_>>().join(", ")
+}
+
+fn path_rewrite(path: &PathRewrite) -> String {
+    match path {
+        PathRewrite::Full(path) => format!("path {path}"),
+        PathRewrite::Prefix(path) => format!("prefix {path}"),
+    }
+}
+
+/// `route: [request 10s, backend 2s…]`, for each rule; `none`.
+fn timeouts(model: &Model) -> Map<String, Value> {
+    by_route(model, |route| {
+        let one = |rule: &Arc<Rule>| {
+            let request = rule.timeouts.request.map(|limit| format!("request {limit:?}"));
+            let backend = rule.timeouts.backend_request.map(|limit| format!("backend {limit:?}"));
+            let limits: Vec<String> = request.into_iter().chain(backend).collect();
+            if limits.is_empty() { "none".to_owned() } else { limits.join(" ") }
+        };
+        route.rules.iter().map(one).collect()
+    })
+}
+
+/// `owner/listener: [Secret…]`, in the order in which they are tried.
+fn certificates(model: &Model) -> Map<String, Value> {
+    by_server(model, |server| {
+        let origins = server.certificates.iter().map(|certificate| certificate.origin());
+        origins.map(|origin| origin.name.to_string()).collect()
+    })
+}
+
+/// `owner/listener: {alpn, versions, ciphers, curves, signatures}`, each a list of the model's names.
+fn options(model: &Model) -> Map<String, Value> {
+    fn names<T: std::fmt::Debug>(list: &[T]) -> Vec<String> {
+        list.iter().map(|name| format!("{name:?}")).collect()
+    }
+    by_server(model, |server| {
+        let options = &server.options;
+        json!({
+            "alpn": names(&options.alpn),
+            "versions": names(&[options.min_version, options.max_version]),
+            "ciphers": names(&options.cipher_suites),
+            "curves": names(&options.curves),
+            "signatures": names(&options.signature_schemes),
+        })
+    })
+}
+
+fn by_server(model: &Model, tell: impl Fn(&TlsServer) -> Value) -> Map<String, Value> {
+    let mut told = Map::new();
+    for listener in model.ports.values().flat_map(|port| &port.listeners) {
+        if let ListenerProtocol::Https(Some(server)) = &listener.protocol {
+            told.insert(listener_name(&listener.id), tell(server));
+        }
+    }
+    told
+}
+
+fn action(action: &Action) -> String {
+    match action {
+        Action::Redirect(redirect) => {
+            let scheme = redirect.scheme.iter().map(|scheme| format!(" {scheme}"));
+            let host = redirect.hostname.iter().map(|host| format!(" host {}", host.as_str()));
+            let port = redirect.port.iter().map(|port| format!(" port {port}"));
+            let path = redirect.path.iter().map(|path| format!(" {}", path_rewrite(path)));
+            let parts: String = scheme.chain(host).chain(port).chain(path).collect();
+            format!("redirect {}{parts}", redirect.status)
+        }
+        Action::Fail(failure) => format!("{} {}", failure.status, failure.reason.as_str()),
+        Action::Forward(forward) => {
+            let shares = forward.backends.iter().map(|backend| match &backend.target {
+                portcullis_model::Target::Cluster(key) => {
+                    let port = if key.endpoints.port == 0 {
+                        String::new()
+                    } else {
+                        format!(":{}", key.endpoints.port)
+                    };
+                    format!("{}{port} {}", key.endpoints.origin.name, backend.weight)
+                }
+                portcullis_model::Target::Fail(failure) => {
+                    format!("{} {} {}", failure.status, failure.reason.as_str(), backend.weight)
+                }
+            });
+            shares.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// `name:port: [address…]`, draining ones marked.
+fn endpoints(model: &Model) -> Map<String, Value> {
+    let endpoints = model.endpoints.iter().map(|(key, endpoints)| {
+        let name = match key.port {
+            0 => key.origin.name.to_string(),
+            port => format!("{}:{port}", key.origin.name),
+        };
+        (name, endpoints.endpoints.iter().map(endpoint).collect::<Vec<_>>().into())
+    });
+    endpoints.collect()
+}
+
+fn endpoint(endpoint: &Endpoint) -> String {
+    let address = match &endpoint.address {
+        portcullis_model::EndpointAddress::Socket(socket) => socket.to_string(),
+        portcullis_model::EndpointAddress::Name { hostname, port } => format!("{}:{port}", hostname.as_str()),
+        portcullis_model::EndpointAddress::Unix(path) => format!("unix:{path}"),
+    };
+    match endpoint.state {
+        EndpointState::Ready => address,
+        EndpointState::Draining => format!("{address} draining"),
+    }
+}
