@@ -46,11 +46,23 @@ mod tests {
 
     use super::*;
 
+    fn written(name: &str) -> String {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        std::fs::read_to_string(folder.join(name)).unwrap_or_default()
+    }
+
+    #[test]
+    fn every_reason_code_is_explained() {
+        let page = written("observability.md");
+        for reason in portcullis_proxy::Reason::ALL {
+            assert!(page.contains(&format!("`{}`", reason.as_str())), "{}", reason.as_str());
+        }
+    }
+
     #[test]
     fn the_generated_pages_are_up_to_date() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         for (name, text) in pages() {
-            let written = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+            let written = written(name);
             assert!(written == text, "docs/{name} is out of date: run `cargo xtask docs`");
         }
     }

@@ -18,3 +18,6 @@ pub(crate) fn lint(store: &Store, resolved: &Resolved, now: i64) -> Vec<Diagnost
     found.extend(unused::lint(store, resolved));
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -169,3 +169,6 @@ fn slice_key(service: &ObjectKey) -> ObjectKey {
 fn label<'a>(object: &'a Object, name: &str) -> Option<&'a str> {
     object.metadata().labels.as_ref()?.get(name).map(String::as_str)
 }
+
+#[cfg(test)]
+mod tests;
