@@ -42,17 +42,16 @@ pub(super) async fn serve(connection: Connection, stream: Stream, input: InBuf, 
         let mut record = Record::new(connection.client.address, scratch.request.version());
         http1.start(&scratch.request);
         let ended = exchange(&connection, &mut http1, &mut scratch, &mut record).await;
-        finish(&connection, &record);
+        record.count(&connection.worker.metrics);
+        connection.worker.scratches.give_back(scratch);
+        if let Ok(Ended::Switched(endpoint, more)) = ended {
+            return switch(&connection, http1, endpoint, more, record).await;
+        }
+        log(&connection, &record);
         match ended {
-            Ok(Ended::Answered) if http1.persists() => connection.worker.scratches.give_back(scratch),
-            Ok(Ended::Answered) => return linger::close(http1.into_stream(), &connection.timer).await,
-            Ok(Ended::Switched(endpoint, more)) => {
-                connection.worker.scratches.give_back(scratch);
-                return switch(connection, http1, endpoint, more).await;
-            }
-            Err(_) if http1.persists() => {}
-            Err(_) if http1.ended() => return linger::close(http1.into_stream(), &connection.timer).await,
-            Err(_) => return http1.cut(),
+            _ if http1.persists() => {}
+            _ if http1.ended() => return linger::close(http1.into_stream(), &connection.timer).await,
+            _ => return http1.cut(),
         }
     }
 }
@@ -73,8 +72,7 @@ async fn exchange(
     run(&around, scratch, http1, record).await
 }
 
-fn finish(connection: &Connection, record: &Record) {
-    record.count(&connection.worker.metrics);
+fn log(connection: &Connection, record: &Record) {
     if let Some(log) = &connection.worker.shared.access_log {
         log.write(record);
     }
@@ -95,17 +93,26 @@ async fn refuse(connection: &Connection, http1: &mut Http1, refused: head::Refus
         // A client that has gone needs no answer.
         let _ = within(&connection.timer, poll_fn(|cx| http1.poll_flush(cx))).await;
     }
-    finish(connection, &record);
+    record.count(&connection.worker.metrics);
+    log(connection, &record);
 }
 
-async fn switch(connection: Connection, http1: Http1, endpoint: UpstreamStream, more: InBuf) {
-    let worker = &connection.worker;
+/// Serves a tunnel to its end; its log line comes then, with what went through it.
+async fn switch(
+    connection: &Connection,
+    http1: Http1,
+    endpoint: UpstreamStream,
+    more: InBuf,
+    mut record: Record,
+) {
+    let metrics = &connection.worker.metrics;
     connection.timer.clear();
-    worker.metrics.tunnels.add(1);
+    metrics.tunnels.add(1);
     let (stream, input) = http1.into_parts();
-    let (received, sent) = tunnel::run(stream, input, endpoint, more).await;
-    worker.metrics.bytes_received.add(received);
-    worker.metrics.bytes_sent.add(sent);
+    (record.received, record.sent) = tunnel::run(stream, input, endpoint, more).await;
+    metrics.bytes_received.add(record.received);
+    metrics.bytes_sent.add(record.sent);
+    log(connection, &record);
 }
 
 /// A parser of requests by the worker's limits.

@@ -93,6 +93,25 @@ fn a_slow_body_is_408() {
     assert_eq!(client.answer().status, 408);
 }
 
+/// A client that does not read what it asked for holds a backend's connection.
+#[test]
+fn a_client_that_does_not_read_is_cut_off() {
+    let (ended, has_ended) = std::sync::mpsc::channel();
+    let ended = std::sync::Mutex::new(ended);
+    let server = Backend::scripted(move |connection| {
+        connection.request();
+        connection.write(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 64 << 20));
+        connection.write(vec![b'x'; 64 << 20]); // more than any buffer: it ends when the proxy closes
+        ended.lock().unwrap().send(()).unwrap();
+    });
+    let running = Running::limited(&Gateway::to(server.address), |limits| {
+        limits.body_timeout = Duration::from_millis(100);
+    });
+    let mut client = running.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    has_ended.recv_timeout(crate::support::PATIENCE).unwrap();
+}
+
 #[test]
 fn a_body_over_the_limit_is_413() {
     let server = silent();
