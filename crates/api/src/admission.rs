@@ -39,57 +39,57 @@ pub struct Admitted {
 
 /// Admits an object as its creation would be: its status is dropped, as an API server drops it.
 /// An object without namespace gets `default`.
-pub fn admit(mut value: Value) -> Admitted {
-    let is_ours = value.get("spec").is_some();
-    if let Some(fields) = value.as_object_mut().filter(|_| is_ours) {
-        fields.remove("status");
-    }
-    let mut admitted = admit_stored(value);
-    admitted.object = admitted.object.map(Object::without_status);
-    admitted
+pub fn admit(value: Value) -> Admitted {
+    admit_with(Status::Dropped, value)
 }
 
 /// Admits an object that a cluster holds, its status included. It may have been stored under an
 /// older CRD, and so break the rules of this one.
 pub fn admit_stored(value: Value) -> Admitted {
-    let mut findings = Findings::default();
-    let (key, object) = match identify::identify(&value) {
-        Ok(identity) => identity_admitted(identity, value, &mut findings),
-        Err(diagnostic) => {
-            findings.found.push(*diagnostic);
-            (None, None)
-        }
-    };
-    let mut diagnostics = findings.found;
-    if let Some(key) = &key {
-        for diagnostic in &mut diagnostics {
-            diagnostic.object = Some(key.clone());
-        }
-    }
-    Admitted { object, key, diagnostics }
+    admit_with(Status::Kept, value)
 }
 
-fn identity_admitted(
-    identity: identify::Identity,
-    value: Value,
-    findings: &mut Findings,
-) -> (Option<ObjectKey>, Option<Object>) {
-    let identify::Identity { kind, version } = identity;
-    let Value::Object(mut fields) = value else {
-        return (None, None); // nothing else has a kind
+/// What becomes of an object's status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Dropped,
+    Kept,
+}
+
+fn admit_with(status: Status, value: Value) -> Admitted {
+    let identity = match identify::identify(&value) {
+        Ok(identity) => identity,
+        Err(diagnostic) => {
+            return Admitted { object: None, key: None, diagnostics: vec![*diagnostic] };
+        }
     };
-    metadata::normalise(kind, &mut fields, findings);
+    let kind = identity.kind;
+    let mut fields = match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(), // nothing else has a kind
+    };
+    if status == Status::Dropped {
+        fields.remove("status");
+    }
+    let mut findings = Findings::default();
+    metadata::normalise(kind, &mut fields, &mut findings);
     let key = key_of(kind, &fields);
-    let object = match served(kind, version) {
-        Some(served) => admit_ours(kind, served, fields, findings),
-        None => core_kinds::admit(kind, fields, findings),
+    let object = match served(kind, identity.version) {
+        Some(served) => admit_ours(kind, served, status, fields, &mut findings),
+        None => core_kinds::admit(kind, fields, &mut findings),
     };
-    (key, object.filter(|_| !findings.refuse()))
+    let object = object.filter(|_| !findings.refuse());
+    let mut diagnostics = findings.found;
+    for diagnostic in &mut diagnostics {
+        diagnostic.object.clone_from(&key);
+    }
+    Admitted { object, key, diagnostics }
 }
 
 fn admit_ours(
     kind: Kind,
     served: &Served,
+    status: Status,
     fields: Map<String, Value>,
     findings: &mut Findings,
 ) -> Option<Object> {
@@ -98,6 +98,9 @@ fn admit_ours(
     prune::prune(schema, &mut value, findings);
     prune::prune_nulls(schema, &mut value);
     defaults::set(schema, &mut value);
+    if let (Status::Dropped, Some(fields)) = (status, value.as_object_mut()) {
+        fields.remove("status"); // its default says that a controller is awaited
+    }
     metadata::examine(kind, &value, findings);
     structure::examine(schema, &value, findings);
     if !findings.block_cel {
@@ -109,7 +112,7 @@ fn admit_ours(
     match (served.read)(value) {
         Ok(object) => Some(object),
         Err(error) => {
-            findings.found.push(Diagnostic::new(&rules::UNREADABLE, error.path, error.message));
+            findings.push(Diagnostic::new(&rules::UNREADABLE, error.path, error.message));
             None
         }
     }

@@ -118,30 +118,6 @@ impl Object {
     pub fn generation(&self) -> i64 {
         self.metadata().generation.unwrap_or(1)
     }
-
-    /// The same object as nobody has judged it.
-    pub(crate) fn without_status(self) -> Self {
-        macro_rules! cleared {
-            ($object:expr, $variant:ident) => {{
-                let mut object = $object;
-                Arc::make_mut(&mut object).status = None;
-                Self::$variant(object)
-            }};
-        }
-        match self {
-            Self::GatewayClass(object) => cleared!(object, GatewayClass),
-            Self::Gateway(object) => cleared!(object, Gateway),
-            Self::ListenerSet(object) => cleared!(object, ListenerSet),
-            Self::HttpRoute(object) => cleared!(object, HttpRoute),
-            Self::GrpcRoute(object) => cleared!(object, GrpcRoute),
-            Self::TlsRoute(object) => cleared!(object, TlsRoute),
-            Self::TcpRoute(object) => cleared!(object, TcpRoute),
-            Self::UdpRoute(object) => cleared!(object, UdpRoute),
-            Self::BackendTlsPolicy(object) => cleared!(object, BackendTlsPolicy),
-            Self::Backend(object) => cleared!(object, Backend),
-            other => other,
-        }
-    }
 }
 
 impl fmt::Debug for Object {

@@ -38,26 +38,25 @@ pub(super) fn identify(value: &Value) -> Result<Identity, Box<Diagnostic>> {
     })
 }
 
+/// A kind that is not read: worth a warning where it looks like a slip, or where its group is one
+/// of ours.
 fn not_read(group: &str, kind: &str) -> Box<Diagnostic> {
-    let path = FieldPath::of("kind");
-    let known = || Kind::ALL.iter().copied();
-    if let Some(elsewhere) = known().find(|known| known.as_str() == kind)
-        && !OUR_GROUPS.contains(&group)
-        && OUR_GROUPS.contains(&elsewhere.group())
+    let in_group = Kind::ALL.iter().filter(|known| known.group() == group).map(|known| known.as_str());
+    let of_group = match group {
+        "" => "the core group".to_owned(),
+        group => format!("group {group}"),
+    };
+    let found =
+        |rule| Diagnostic::new(rule, FieldPath::of("kind"), format!("{kind} of {of_group} is not read"));
+    Box::new(if let Some(name) = nearest(kind, in_group) {
+        found(&KIND_WITHOUT_EFFECT).with_hint(format!("did you mean {name}?"))
+    } else if OUR_GROUPS.contains(&group) {
+        found(&KIND_WITHOUT_EFFECT)
+    } else if let Some(known) = Kind::ALL.iter().find(|known| known.as_str() == kind)
+        && (group.is_empty() || group.ends_with("k8s.io"))
     {
-        let message = format!("{kind} of group {group:?} is not read");
-        let hint = format!("use apiVersion: {}", elsewhere.api_version());
-        return Box::new(Diagnostic::new(&KIND_NOT_READ, path, message).with_hint(hint));
-    }
-    if !OUR_GROUPS.contains(&group) {
-        let message = format!("{kind} of group {group:?} is not read");
-        return Box::new(Diagnostic::new(&KIND_NOT_READ, path, message));
-    }
-    let message = format!("{kind} of group {group} has no effect");
-    let diagnostic = Diagnostic::new(&KIND_WITHOUT_EFFECT, path, message);
-    let in_group = known().filter(|known| known.group() == group).map(Kind::as_str);
-    Box::new(match nearest(kind, in_group) {
-        Some(name) => diagnostic.with_hint(format!("did you mean {name}?")),
-        None => diagnostic,
+        found(&KIND_WITHOUT_EFFECT).with_hint(format!("use apiVersion: {}", known.api_version()))
+    } else {
+        found(&KIND_NOT_READ)
     })
 }

@@ -178,7 +178,13 @@ fn what_is_not_read_is_told_from_what_is_misspelt() {
     assert_eq!(of("gateway.networking.k8s.io/v1", "HttpRoute"), ["PC0202 did you mean HTTPRoute?"]);
     assert_eq!(
         of("networking.k8s.io/v1", "HTTPRoute"),
-        ["PC0201 use apiVersion: gateway.networking.k8s.io/v1"]
+        ["PC0202 use apiVersion: gateway.networking.k8s.io/v1"]
+    );
+    assert_eq!(of("v1", "Sevice"), ["PC0202 did you mean Service?"]);
+    assert_eq!(of("v1", "ServiceAccount"), ["PC0201 nothing to do: the object has no effect here"]);
+    assert_eq!(
+        of("networking.istio.io/v1", "Gateway"),
+        ["PC0201 nothing to do: the object has no effect here"]
     );
     assert_eq!(findings(json!({"kind": "Gateway"})), ["PC0200 apiVersion"]);
     assert_eq!(findings(json!(["Gateway"])), ["PC0200 apiVersion"]);
