@@ -7,6 +7,8 @@ mod cases;
 #[cfg(test)]
 mod cost;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod expect;
 #[cfg(test)]
 mod given;
