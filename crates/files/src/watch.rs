@@ -10,6 +10,7 @@ mod notices;
 
 use crate::load::Loaded;
 use follower::{Follower, Message};
+use notices::Notices;
 use portcullis_api::Diagnostic;
 use portcullis_store::Change;
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ pub struct Watcher {
 pub fn watch(paths: &[PathBuf]) -> std::io::Result<(Loaded, Watcher)> {
     let (stop, messages) = std::sync::mpsc::channel();
     let (updates, taken) = mpsc::channel(WAITING);
-    let (loaded, follower) = Follower::start(paths, &stop, messages, updates);
+    let (loaded, follower) = Follower::start(paths, Notices::to(stop.clone()), messages, updates);
     std::thread::Builder::new().name("files".into()).spawn(move || follower.run())?;
     Ok((loaded, Watcher { updates: taken, stop }))
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 use tokio::sync::mpsc;
 
@@ -57,17 +57,10 @@ impl Follower {
     /// Reads everything, told of changes from before.
     pub(super) fn start(
         paths: &[PathBuf],
-        sender: &Sender<Message>,
+        mut notices: Notices,
         messages: Receiver<Message>,
         updates: mpsc::Sender<Update>,
     ) -> (Loaded, Self) {
-        let sender = sender.clone();
-        let watcher = notify::recommended_watcher(move |event| {
-            // Once the follower has stopped, nobody wants to hear of events.
-            let _ = sender.send(Message::Event(event));
-        });
-        let watcher = watcher.inspect_err(|error| tracing::warn!(%error, "changes are noticed late"));
-        let mut notices = Notices::new(watcher.ok());
         let mut reader = Reader::start(paths, &mut |folder| notices.ensure(folder));
         let mut loaded = Loaded::of(&mut reader);
         let interests = Interests::of(&reader.tree);
@@ -242,4 +235,53 @@ impl Follower {
 /// Whether a path that has just appeared needs no writing: a link, or another name of an existing file.
 fn is_whole(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink() || metadata.nlink() > 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use notify::event::Flag;
+    use notify::{Event, EventKind};
+    use portcullis_store::Change;
+    use std::time::Duration;
+
+    fn names(update: &Update) -> Vec<String> {
+        let put = |change: &Change| match change {
+            Change::Put(object) => Some(object.key().to_string()),
+            _ => None,
+        };
+        update.changes.iter().filter_map(put).collect()
+    }
+
+    #[test]
+    fn lost_events_make_us_look_at_everything_and_no_events_make_us_look_every_two_seconds() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let write = |name: &str| {
+            let text = format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}");
+            fs::write(folder.path().join(name).with_extension("yaml"), text).expect("it can be written");
+        };
+        write("a");
+        let (sender, messages) = std::sync::mpsc::channel();
+        let (updates, mut taken) = mpsc::channel(16);
+        let (loaded, follower) =
+            Follower::start(&[folder.path().to_owned()], Notices::new(None), messages, updates);
+        assert_eq!(loaded.diagnostics.iter().map(|d| d.rule.code).collect::<Vec<_>>(), ["PC0108"]);
+        let thread = std::thread::spawn(move || follower.run());
+
+        let start = Instant::now();
+        write("b");
+        let lost = Event::new(EventKind::Other).set_flag(Flag::Rescan);
+        sender.send(Message::Event(Ok(lost))).expect("the follower lives");
+        let update = taken.blocking_recv().expect("the follower lives");
+        assert_eq!(names(&update), ["ConfigMap/default/b"]);
+        assert!(start.elapsed() < POLL, "{:?}", start.elapsed());
+
+        write("c");
+        let update = taken.blocking_recv().expect("the follower lives");
+        assert_eq!(names(&update), ["ConfigMap/default/c"]);
+        assert!(start.elapsed() < POLL * 2 + Duration::from_secs(2), "{:?}", start.elapsed());
+
+        sender.send(Message::Stop).expect("the follower lives");
+        thread.join().expect("the follower ends well");
+    }
 }

@@ -1,8 +1,11 @@
 //! Which folders the operating system tells us of.
 
+use super::events::Effect;
+use super::follower::Message;
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 
 /// Watches of single folders. Following folders below is our own work, because what counts there depends on
 /// names and links.
@@ -16,6 +19,20 @@ pub(super) struct Notices {
 impl Notices {
     pub(super) fn new(watcher: Option<RecommendedWatcher>) -> Self {
         Self { incomplete: watcher.is_none(), watcher, watched: HashSet::new() }
+    }
+
+    /// Has events sent to a follower as messages.
+    pub(super) fn to(messages: Sender<Message>) -> Self {
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Every opening of a file would be told; those are dropped before they wake anybody.
+            let matters =
+                event.as_ref().map_or(true, |event| event.need_rescan() || Effect::of(&event.kind).is_some());
+            if matters {
+                // Once the follower has stopped, nobody wants to hear of events.
+                let _ = messages.send(Message::Event(event));
+            }
+        });
+        Self::new(watcher.inspect_err(|error| tracing::warn!(%error, "changes are noticed late")).ok())
     }
 
     /// Whether there are folders that we are not told of, though they can be read.
