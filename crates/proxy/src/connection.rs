@@ -63,7 +63,7 @@ impl Connection {
         let config = self.worker.config();
         let served = config.port(&self.address).ok_or(Reason::NoListener)?;
         if self.speaks_tls(served, &mut stream, &mut input).await? {
-            return self.start_tls(config, stream, input).await;
+            return Box::pin(self.start_tls(config, stream, input)).await;
         }
         drop(config); // a connection holds a configuration only while it looks at it
         http1::serve(self, Stream::Clear(stream), input, true).await;
@@ -78,7 +78,7 @@ impl Connection {
     ) -> Result<(), Reason> {
         let served = config.port(&self.address).ok_or(Reason::NoListener)?;
         let stream = Prefixed::new(input.take(), stream);
-        let established = within(&self.timer, tls::accept(served, stream)).await;
+        let established = within(&self.timer, Box::pin(tls::accept(served, stream))).await;
         let established = established.unwrap_or(Err(Reason::ClientTimeout))?;
         drop(config);
         self.worker.metrics.tls_handshakes.add(1);
@@ -87,7 +87,7 @@ impl Connection {
         self.client.tls_listener = Some(established.listener);
         let stream = Stream::Tls(established.stream);
         match established.alpn {
-            Some(Alpn::H2) => http2::serve(self, stream, Vec::new()).await,
+            Some(Alpn::H2) => Box::pin(http2::serve(self, stream, Vec::new())).await,
             Some(Alpn::Http11) => http1::serve(self, stream, input, false).await,
             None => http1::serve(self, stream, input, true).await,
         }
@@ -135,5 +135,23 @@ impl Connection {
             Some(_) => Err(Reason::ClientClosed),
             None => Err(Reason::ClientTimeout),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size<'a, F: Future>(
+        _: impl FnOnce(&'a Rc<Worker>, TcpStream, SocketAddr, &'a Arc<OpenPort>) -> F,
+    ) -> usize {
+        size_of::<F>()
+    }
+
+    /// A connection costs its task's state as long as it is open; buffers come and go.
+    #[test]
+    fn a_connections_task_is_small() {
+        let size = size(serve);
+        assert!(size <= 5 * 1024, "{size} bytes");
     }
 }

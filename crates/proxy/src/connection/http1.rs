@@ -31,10 +31,12 @@ pub(super) async fn serve(connection: Connection, stream: Stream, input: InBuf, 
     loop {
         let mut scratch = match head::next(&connection, &mut http1, first, or_http2 && first).await {
             Next::Request(scratch) => scratch,
-            Next::Http2(prefix) => return http2::serve(connection, http1.into_stream(), prefix).await,
+            Next::Http2(prefix) => {
+                return Box::pin(http2::serve(connection, http1.into_stream(), prefix)).await;
+            }
             Next::Refused(refused) => {
                 refuse(&connection, &mut http1, refused).await;
-                return linger::close(http1.into_stream(), &connection.timer).await;
+                return linger::close(http1.into_stream(), &connection).await;
             }
             Next::End => return,
         };
@@ -45,12 +47,12 @@ pub(super) async fn serve(connection: Connection, stream: Stream, input: InBuf, 
         record.count(&connection.worker.metrics);
         connection.worker.scratches.give_back(scratch);
         if let Ok(Ended::Switched(endpoint, more)) = ended {
-            return switch(&connection, http1, endpoint, more, record).await;
+            return Box::pin(switch(&connection, http1, endpoint, more, record)).await;
         }
         log(&connection, &record);
         match ended {
             _ if http1.persists() => {}
-            _ if http1.ended() => return linger::close(http1.into_stream(), &connection.timer).await,
+            _ if http1.ended() => return linger::close(http1.into_stream(), &connection).await,
             _ => return http1.cut(),
         }
     }
