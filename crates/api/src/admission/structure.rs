@@ -105,6 +105,8 @@ fn examine_list(list: &List, items: &[Value], findings: &mut Findings) {
     let identities: Vec<Option<&Value>> = match list.unique {
         Unique::Nothing => return,
         Unique::Values => items.iter().map(Some).collect(),
+        // As the API server: beside an item that is no object, duplicates are not looked for.
+        Unique::By(_) if items.iter().any(|item| !item.is_object() && !item.is_null()) => return,
         Unique::By(key) => items.iter().map(|item| item.get(key)).collect(),
     };
     report_duplicates(list.unique, &identities, findings);

@@ -21,6 +21,10 @@ pub(super) fn examine(metadata: &Map<String, Value>, findings: &mut Findings) {
             report("finalizers", &message, findings);
         }
     }
+    let has = |finalizer: &str| list(metadata, "finalizers").any(|found| found == finalizer);
+    if has("orphan") && has("foregroundDeletion") {
+        report("finalizers", "orphan and foregroundDeletion cannot go together", findings);
+    }
     findings.within(Step::Field("ownerReferences".into()), |findings| {
         for (index, owner) in list(metadata, "ownerReferences").enumerate() {
             findings.within(Step::Index(index), |findings| examine_owner(owner, findings));
