@@ -163,6 +163,9 @@ mod tests {
         losses
     }
 
+    /// The Gateway of a claimant, and its entries: protocol, hostname and whether something refuses them.
+    type Drawn = (GatewayIndex, Vec<(Protocol, &'static str, bool)>);
+
     fn claimants() -> impl Strategy<Value = Vec<Claimant>> {
         use Protocol::{Http, Http3, Https, Tcp, Tls, Udp};
         let protocol = prop::sample::select(vec![Http, Https, Tls, Tcp, Udp, Http3]);
@@ -170,21 +173,20 @@ mod tests {
         let candidate = (protocol, hostname, prop::bool::weighted(0.2));
         let claimant = (0_usize..3, prop::collection::vec(candidate, 1..4));
         prop::collection::vec(claimant, 0..6).prop_map(|list| {
-            let claimant =
-                |(place, (gateway, entries)): (usize, (usize, Vec<(Protocol, &str, bool)>))| Claimant {
-                    owner: ObjectKey::new(Kind::ListenerSet, "default", format!("s{place}")),
-                    gateway,
-                    entries: entries
-                        .into_iter()
-                        .enumerate()
-                        .map(|(index, (protocol, hostname, refused))| {
-                            let pattern = HostPattern::parse(hostname);
-                            let hostname = if protocol.has_hostname() { pattern } else { HostPattern::Any };
-                            let name = format!("l{index}").into();
-                            Candidate { name, claim: Claim { port: 443, protocol, hostname }, refused }
-                        })
-                        .collect(),
-                };
+            let claimant = |(place, (gateway, entries)): (usize, Drawn)| Claimant {
+                owner: ObjectKey::new(Kind::ListenerSet, "default", format!("s{place}")),
+                gateway,
+                entries: entries
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, (protocol, hostname, refused))| {
+                        let pattern = HostPattern::parse(hostname);
+                        let hostname = if protocol.has_hostname() { pattern } else { HostPattern::Any };
+                        let name = format!("l{index}").into();
+                        Candidate { name, claim: Claim { port: 443, protocol, hostname }, refused }
+                    })
+                    .collect(),
+            };
             list.into_iter().enumerate().map(claimant).collect()
         })
     }
