@@ -62,7 +62,8 @@ fn conditions(generation: i64, attachment: &Attachment, meaning: &RouteMeaning) 
     }
     let resolved = "all references are resolved";
     conditions.resolved(condition::RESOLVED_REFS, "ResolvedRefs", resolved, &meaning.unresolved);
-    if let Some(dropped) = &meaning.dropped {
+    // Never of a parent that does not accept the route (`RouteConditionPartiallyInvalid`).
+    if let Some(dropped) = meaning.dropped.as_ref().filter(|_| attachment.listeners.is_ok()) {
         conditions.yes(condition::PARTIALLY_INVALID, "UnsupportedValue", dropped.clone());
     }
     conditions.finish()
