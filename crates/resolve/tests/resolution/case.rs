@@ -1,6 +1,6 @@
 //! A case: objects, and what is expected of them, in steps.
 
-use portcullis_resolve::{Engine, NATIVE_CONTROLLER, Resolver, Source, resolve};
+use portcullis_resolve::{Engine, NATIVE_CONTROLLER, Protocol, Resolver, Source, resolve};
 use portcullis_store::Store;
 use serde_json::Value;
 
@@ -63,13 +63,17 @@ impl Case {
     }
 }
 
-/// The native engine over files, with every port bound; `cluster` and `serving` change that.
+/// The native engine over files, with every port bound; the words change that.
 fn engine(words: &Value) -> Result<Engine, String> {
     let mut engine = Engine::native_from_files().assuming_bound();
     for word in words.as_array().into_iter().flatten() {
         match word.as_str() {
             Some("cluster") => engine.source = Source::Cluster(vec![NATIVE_CONTROLLER.into()]),
             Some("serving") => engine.assume_bound = false,
+            Some("every-protocol") => {
+                let names = ["TLS", "TCP", "UDP", "microgateway.airlock.com/http3"];
+                engine.capabilities.protocols.extend(names.into_iter().filter_map(Protocol::known));
+            }
             _ => return Err(format!("{word} is no word about the engine")),
         }
     }
