@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use portcullis_api::Diagnostic;
+use portcullis_api::{Diagnostic, Severity};
 use portcullis_files::Watcher;
 use portcullis_store::Change;
 
@@ -59,8 +59,9 @@ fn text(diagnostic: &Diagnostic) -> String {
 fn log(diagnostic: &Diagnostic) {
     let place = diagnostic.position.as_ref().map(tracing::field::display);
     let (code, hint) = (diagnostic.rule.code, diagnostic.hint());
-    match diagnostic.is_error() {
-        true => tracing::error!(place, code, hint, "{}", diagnostic.message),
-        false => tracing::warn!(place, code, hint, "{}", diagnostic.message),
+    match diagnostic.severity() {
+        Severity::Error => tracing::error!(place, code, hint, "{}", diagnostic.message),
+        Severity::Warning => tracing::warn!(place, code, hint, "{}", diagnostic.message),
+        Severity::Info => tracing::debug!(place, code, hint, "{}", diagnostic.message),
     }
 }

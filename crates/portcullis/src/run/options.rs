@@ -28,7 +28,7 @@ pub(crate) struct Run {
     /// Files and folders (*.yaml, *.yml, *.json, recursively); - is standard input
     #[arg(value_name = "PATH", required = true)]
     pub(super) paths: Vec<PathBuf>,
-    /// Addresses for Gateways that ask for none (default: all addresses)
+    /// Addresses for Gateways that ask for none, separated by commas (default: all)
     #[arg(long, value_name = "IP", value_delimiter = ',')]
     pub(super) bind: Vec<IpAddr>,
     /// Added to every listener's port, so that no privileges are needed; redirects carry it
@@ -44,10 +44,10 @@ pub(crate) struct Run {
     /// Where /metrics, /readyz and /livez are served
     #[arg(long, value_name = "ADDR|off", default_value_t = Admin(Some(ADMIN)))]
     admin: Admin,
-    /// Proxies in front whose X-Forwarded-* and x-request-id are believed
+    /// Networks of proxies in front, separated by commas: their X-Forwarded-* and x-request-id are believed
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     trusted_proxies: Vec<IpNet>,
-    /// Listener ports at which every connection begins with a PROXY protocol header
+    /// Listener ports, separated by commas, at which connections begin with a PROXY protocol header
     #[arg(long, value_name = "PORT", value_delimiter = ',')]
     proxy_protocol: Vec<u16>,
     /// A line for each request, to standard output or a file
@@ -62,7 +62,7 @@ pub(crate) struct Run {
     /// After that: how long open requests may last
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
     drain_timeout: Duration,
-    /// Set a limit or timeout, such as head-timeout=5s; docs/limits.md lists them
+    /// Set a limit or timeout, such as head-timeout=5s (may be repeated); docs/limits.md lists them
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
     #[command(flatten)]
