@@ -7,9 +7,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use portcullis_model::{
-    BindAddress, Listener, ListenerId, ListenerProtocol, Model, Port, TlsOptions, TlsServer,
-};
+use portcullis_model::{BindAddress, Listener, ListenerId, ListenerProtocol, Port, TlsOptions, TlsServer};
 use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::server::ProducesTickets;
 
@@ -41,61 +39,57 @@ impl TlsPort {
 
 /// The ticket keys of all listeners.
 #[derive(Default)]
-pub(crate) struct Sessions(Map<(BindAddress, ListenerId), (TlsOptions, Arc<dyn ProducesTickets>)>);
+pub(crate) struct Sessions(Map<BindAddress, Tickets>);
+
+/// The ticket keys of an address's listeners, with the options that they were made for.
+type Tickets = Map<ListenerId, (TlsOptions, Arc<dyn ProducesTickets>)>;
 
 impl Sessions {
-    /// Prepares the TLS listeners of a port; those that did not change are shared with the port's last version.
+    /// Prepares the TLS listeners of a port; those that did not change are shared with the port's last version, and
+    /// the keys of those that are gone are forgotten.
     pub(crate) fn port(&mut self, address: BindAddress, port: &Port, before: Option<&TlsPort>) -> TlsPort {
+        let old_tickets = self.0.remove(&address).unwrap_or_default();
+        let mut tickets = Tickets::default();
         let mut prepared = Map::default();
         for listener in &port.listeners {
             let ListenerProtocol::Https(server) = &listener.protocol else { continue };
+            let known = old_tickets.get(&listener.id);
             let old = before.and_then(|before| before.0.get(&listener.id));
             let tls = match (server, old) {
                 (Some(server), Some(Prepared { server: Some(old), tls })) if Arc::ptr_eq(server, old) => {
+                    if let Some(known) = known {
+                        tickets.insert(listener.id.clone(), known.clone());
+                    }
                     tls.clone()
                 }
-                (Some(server), _) => self.prepare(address, listener, server),
+                (Some(server), _) => prepare(listener, server, known, &mut tickets),
                 (None, _) => None,
             };
             prepared.insert(listener.id.clone(), Prepared { server: server.clone(), tls });
         }
+        self.0.insert(address, tickets);
         TlsPort(prepared)
     }
 
-    fn prepare(
-        &mut self,
-        address: BindAddress,
-        listener: &Listener,
-        server: &TlsServer,
-    ) -> Option<Arc<TlsListener>> {
-        let prepared = self
-            .tickets(address, listener, &server.options)
-            .and_then(|tickets| TlsListener::new(server, &tickets));
-        let prepared = prepared
-            .inspect_err(|error| tracing::error!(listener = %listener.id, %error, "TLS cannot be set up"));
-        prepared.ok().map(Arc::new)
+    /// Forgets the keys of addresses that are gone.
+    pub(crate) fn retain(&mut self, is_there: impl Fn(&BindAddress) -> bool) {
+        self.0.retain(|address, _| is_there(address));
     }
+}
 
-    fn tickets(
-        &mut self,
-        address: BindAddress,
-        listener: &Listener,
-        options: &TlsOptions,
-    ) -> Result<Arc<dyn ProducesTickets>, rustls::Error> {
-        let key = (address, listener.id.clone());
-        if let Some((_, tickets)) = self.0.get(&key).filter(|(began, _)| began == options) {
-            return Ok(Arc::clone(tickets));
-        }
-        let tickets = Ticketer::new()?;
-        self.0.insert(key, (options.clone(), Arc::clone(&tickets)));
-        Ok(tickets)
-    }
-
-    /// Forgets the keys of listeners that are gone.
-    pub(crate) fn retain(&mut self, model: &Model) {
-        self.0.retain(|(address, id), _| {
-            let port = model.ports.get(address);
-            port.is_some_and(|port| port.listeners.iter().any(|listener| listener.id == *id))
-        });
-    }
+/// Sets a listener's TLS up, with the ticket keys it had under the same options.
+fn prepare(
+    listener: &Listener,
+    server: &TlsServer,
+    known: Option<&(TlsOptions, Arc<dyn ProducesTickets>)>,
+    tickets: &mut Tickets,
+) -> Option<Arc<TlsListener>> {
+    let kept = known.filter(|(options, _)| *options == server.options).map(|(_, keys)| Arc::clone(keys));
+    let prepared = kept.map_or_else(Ticketer::new, Ok).and_then(|keys| {
+        tickets.insert(listener.id.clone(), (server.options.clone(), Arc::clone(&keys)));
+        TlsListener::new(server, &keys)
+    });
+    let prepared = prepared
+        .inspect_err(|error| tracing::error!(listener = %listener.id, %error, "TLS cannot be set up"));
+    prepared.ok().map(Arc::new)
 }
