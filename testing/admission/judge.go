@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
@@ -66,7 +68,7 @@ func (all judges) judge(line []byte) verdict {
 	}
 	v := verdict{Causes: []cause{}, Defaulted: u.Object, UnknownFields: unknown}
 	for _, e := range j.validate(u.Object, meta) {
-		v.Causes = append(v.Causes, cause{Path: e.Field, Type: string(e.Type), Message: e.Detail})
+		v.Causes = append(v.Causes, cause{Path: pathOf(e), Type: string(e.Type), Message: e.Detail})
 	}
 	v.Allowed = len(v.Causes) == 0
 	return v
@@ -130,4 +132,17 @@ func isOfShape(e *field.Error) bool {
 // refusal is the verdict on what is refused before its fields are looked at.
 func refusal(err error) verdict {
 	return verdict{Causes: []cause{{Type: "Decode", Message: err.Error()}}, UnknownFields: []string{}}
+}
+
+// pathOf is the field of an error. Where the validator names it in its message alone, as it does
+// for integer formats and for oneOf and anyOf, it is taken from there.
+func pathOf(e *field.Error) string {
+	if e.Field != "<nil>" {
+		return e.Field
+	}
+	if quoted, err := strconv.QuotedPrefix(e.Detail); err == nil {
+		return quoted[1 : len(quoted)-1]
+	}
+	_, path, _ := strings.Cut(e.Detail, " in ")
+	return path
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use crate::process::{self, Failure, step};
-use crate::tools::{self, CURL, H2LOAD, OPENSSL};
+use crate::tools::{self, CURL, GO, H2LOAD, OPENSSL};
 
 /// The version of cargo-deny that judges licences, bans and sources.
 const CARGO_DENY: &str = "0.20.2";
@@ -28,11 +28,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
                 "--workspace",
                 "--exclude",
                 "portcullis-e2e",
+                "--exclude",
+                "portcullis-referee",
                 "--locked",
             ]))
         });
     }
-    step("tools", || tools::need(&[CURL, OPENSSL, H2LOAD]))?;
+    step("tools", || tools::need(&[CURL, GO, OPENSSL, H2LOAD]))?;
     step("licences, bans, sources", || {
         let deny = tools::cargo_tool("cargo-deny", CARGO_DENY)?;
         let mut check = process::command(&deny.to_string_lossy(), &["--log-level", "error", "check"]);

@@ -13,6 +13,9 @@ pub(crate) struct Tool {
 
 /// For requests and certificates in tests.
 pub(crate) const CURL: Tool = Tool { program: "curl", package: "curl" };
+/// For the referee of admission, which is the API server's own code. Any Go since 1.21 will do: it
+/// fetches the toolchain that the modules ask for.
+pub(crate) const GO: Tool = Tool { program: "go", package: "golang-go" };
 /// For TLS handshakes in tests.
 pub(crate) const OPENSSL: Tool = Tool { program: "openssl", package: "openssl" };
 /// The peer that the proxy is measured beside, and the backend of both.

@@ -67,8 +67,9 @@ pub(crate) static CONDITION_TYPE: Pattern = Pattern::new(
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
 );
 pub(crate) static CONDITION_REASON: Pattern = Pattern::new(r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$");
+// No leap second: the API server refuses second 60.
 pub(crate) static DATE_TIME: Pattern =
-    Pattern::new(r"^\d{4}-\d{2}-\d{2}[tT]\d{2}:\d{2}:\d{2}(\.\d+)?([zZ]|[+-]\d{2}:\d{2})$");
+    Pattern::new(r"^\d{4}-\d{2}-\d{2}[tT]\d{2}:\d{2}:[0-5]\d(\.\d+)?([zZ]|[+-]\d{2}:\d{2})$");
 pub(crate) static GRPC_SERVICE: Pattern = Pattern::new(r"^(?i)\.?[a-z_][a-z_0-9]*(\.[a-z_][a-z_0-9]*)*$");
 pub(crate) static GRPC_METHOD: Pattern = Pattern::new(r"^[A-Za-z_][A-Za-z_0-9]*$");
 
