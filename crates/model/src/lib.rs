@@ -55,7 +55,7 @@ pub struct Model {
     /// What is served at each bound address. Addresses that serve the same share the [`Port`].
     pub ports: BTreeMap<BindAddress, Arc<Port>>,
     /// How each backend is spoken to. Every [`Target::Cluster`] of a rule has its entry.
-    pub clusters: BTreeMap<ClusterKey, Arc<Cluster>>,
+    pub clusters: Arc<BTreeMap<ClusterKey, Arc<Cluster>>>,
     /// Where each backend's instances are. Every cluster's `endpoints` key has its entry, possibly empty.
-    pub endpoints: BTreeMap<EndpointsKey, Arc<Endpoints>>,
+    pub endpoints: Arc<BTreeMap<EndpointsKey, Arc<Endpoints>>>,
 }

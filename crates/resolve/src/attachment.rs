@@ -8,14 +8,14 @@ use portcullis_api::http_route::HttpRoute;
 use portcullis_api::references::ParentRef;
 use portcullis_api::status::ControllerName;
 use portcullis_api::{Kind, ObjectKey};
-use portcullis_model::{HostPattern, Route};
+use portcullis_model::{HostPattern, Origin, Route};
 
 use crate::causes::{Cause, ROUTE_NO_MATCHING_HOSTNAME, ROUTE_NO_MATCHING_PARENT, ROUTE_NOT_ALLOWED};
 use crate::gateways::OurGateway;
 use crate::http_routes::Meaning;
 use crate::listener_sets::{Place, PlaceOf};
 use crate::listeners::{DeclaredListeners, parent_of};
-use crate::memo::Query;
+use crate::memo::{Changes, Query};
 use crate::namespaces::Allowed;
 use crate::origin::namespace_or;
 use crate::view::View;
@@ -155,14 +155,18 @@ fn narrow(
     if taking.is_empty() { Err(&ROUTE_NO_MATCHING_HOSTNAME) } else { Ok(taking) }
 }
 
-/// The accepted routes of a Gateway's or ListenerSet's own listeners, by listener.
+type ByListener = HashMap<Arc<str>, Vec<Arc<Route>>, FixedState>;
+
+/// The accepted routes of a Gateway's or ListenerSet's own listeners, by listener, each in the order of names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct RoutesOf {
     parent: ObjectKey,
 }
 
 impl Query for RoutesOf {
-    type Value = HashMap<Arc<str>, Vec<Arc<Route>>, FixedState>;
+    type Value = ByListener;
+
+    const REVISES: bool = true;
 
     fn compute(&self, view: &View<'_>) -> Self::Value {
         let mut by_listener = Self::Value::default();
@@ -175,6 +179,47 @@ impl Query for RoutesOf {
         }
         by_listener
     }
+
+    /// A route's change costs its own place in the lists, not theirs.
+    fn revise(&self, view: &View<'_>, old: &ByListener, changed: &Changes) -> Option<ByListener> {
+        let mut by_listener = old.clone();
+        for query in changed.only::<TakenBy>()? {
+            let taken = view.get(query);
+            let taken = taken.as_ref().as_ref();
+            for (name, routes) in &mut by_listener {
+                let place =
+                    routes.binary_search_by(|route| place(&route.origin).cmp(&place_of(&query.route)));
+                let here = taken.filter(|taken| takes(taken, &self.parent, name));
+                match (place, here) {
+                    (Ok(place), Some((route, _))) => drop(routes.splice(place..=place, [Arc::clone(route)])),
+                    (Ok(place), None) => drop(routes.remove(place)),
+                    (Err(place), Some((route, _))) => routes.insert(place, Arc::clone(route)),
+                    (Err(_), None) => {}
+                }
+            }
+            for (_, name) in
+                taken.iter().flat_map(|(_, listeners)| listeners).filter(|(to, _)| *to == self.parent)
+            {
+                if let Some((route, _)) = taken.filter(|_| !by_listener.contains_key(name)) {
+                    by_listener.insert(Arc::clone(name), vec![Arc::clone(route)]);
+                }
+            }
+        }
+        by_listener.retain(|_, routes| !routes.is_empty());
+        Some(by_listener)
+    }
+}
+
+fn place(origin: &Origin) -> (&str, &str) {
+    (&origin.namespace, &origin.name)
+}
+
+fn place_of(key: &ObjectKey) -> (&str, &str) {
+    (&key.namespace, &key.name)
+}
+
+fn takes(taken: &Taken, parent: &ObjectKey, listener: &Arc<str>) -> bool {
+    taken.1.iter().any(|(to, name)| to == parent && name == listener)
 }
 
 /// An accepted route, and the listeners that take it, each once.
@@ -209,6 +254,21 @@ impl Query for TakenBy {
 pub(crate) struct ListenerRoutes {
     pub(crate) owner: ObjectKey,
     pub(crate) name: Arc<str>,
+}
+
+/// How many routes [`ListenerRoutes`] has.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RouteCount {
+    pub(crate) owner: ObjectKey,
+    pub(crate) name: Arc<str>,
+}
+
+impl Query for RouteCount {
+    type Value = usize;
+
+    fn compute(&self, view: &View<'_>) -> usize {
+        view.get(&ListenerRoutes { owner: self.owner.clone(), name: Arc::clone(&self.name) }).routes.len()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -28,6 +28,26 @@ pub(crate) trait Query: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// Answers from the view alone.
     fn compute(&self, view: &View<'_>) -> Self::Value;
+
+    /// Whether [`Query::revise`] is worth asking. What such a query reads must follow from its inputs alone.
+    const REVISES: bool = false;
+
+    /// Answers from the old answer, where nothing that was read has changed but the answers of these queries, which
+    /// it may read again. Must be what [`Query::compute`] would answer.
+    fn revise(&self, view: &View<'_>, old: &Self::Value, changed: &Changes) -> Option<Self::Value> {
+        let _ = (view, old, changed);
+        None
+    }
+}
+
+/// Queries whose answers have changed.
+pub(crate) struct Changes(Vec<Arc<dyn Erased>>);
+
+impl Changes {
+    /// The queries of one type; nothing if there are others.
+    pub(crate) fn only<Q: Query>(&self) -> Option<Vec<&Q>> {
+        self.0.iter().map(|query| query.as_any().downcast_ref::<Q>()).collect()
+    }
 }
 
 type Value = Arc<dyn Any + Send + Sync>;
@@ -35,6 +55,8 @@ type Value = Arc<dyn Any + Send + Sync>;
 /// A query whose type is forgotten.
 trait Erased: Debug + Send + Sync {
     fn run(&self, view: &View<'_>) -> Value;
+    fn revises(&self) -> bool;
+    fn rerun(&self, view: &View<'_>, old: &Value, changed: &Changes) -> Option<Value>;
     fn same(&self, one: &Value, other: &Value) -> bool;
     fn as_any(&self) -> &(dyn Any + Send + Sync);
 }
@@ -42,6 +64,15 @@ trait Erased: Debug + Send + Sync {
 impl<Q: Query> Erased for Q {
     fn run(&self, view: &View<'_>) -> Value {
         Arc::new(self.compute(view))
+    }
+
+    fn revises(&self) -> bool {
+        Q::REVISES
+    }
+
+    fn rerun(&self, view: &View<'_>, old: &Value, changed: &Changes) -> Option<Value> {
+        let value = self.revise(view, old.downcast_ref::<Q::Value>()?, changed)?;
+        Some(Arc::new(value))
     }
 
     fn same(&self, one: &Value, other: &Value) -> bool {
@@ -129,9 +160,9 @@ impl Memo {
     }
 
     fn refresh(&self, view: &View<'_>, node: NodeId) {
-        let suspects = self.graph.borrow_mut().take_suspects(node);
+        let (suspects, revises) = self.graph.borrow_mut().take_suspects(node);
         for suspect in suspects {
-            if self.graph.borrow().is_dirty(node) {
+            if self.graph.borrow().is_dirty(node) && !revises {
                 break;
             }
             self.refresh(view, suspect);
@@ -140,12 +171,30 @@ impl Memo {
             return;
         }
         let Some(query) = self.graph.borrow().query(node) else { return };
+        if revises && self.revise(view, node, &query) {
+            return;
+        }
         self.frames.set(self.frames.get() + 1);
         self.runs.set(self.runs.get() + 1);
         self.reads.borrow_mut().push(Reads { frame: self.frames.get(), nodes: Vec::new() });
         let value = query.run(view);
         let reads = self.reads.borrow_mut().pop().map_or_else(Vec::new, |reads| reads.nodes);
-        self.graph.borrow_mut().finish(node, value, reads);
+        self.graph.borrow_mut().finish(node, value, Some(reads));
+    }
+
+    /// Answers a query from its old answer, where that can be done. What it has read stays what it was.
+    fn revise(&self, view: &View<'_>, node: NodeId, query: &Arc<dyn Erased>) -> bool {
+        let (Some(old), Some(changed)) = (self.graph.borrow().value(node), self.graph.borrow().changed(node))
+        else {
+            return false;
+        };
+        self.reads.borrow_mut().push(Reads { frame: 0, nodes: Vec::new() });
+        let value = query.rerun(view, &old, &Changes(changed));
+        self.reads.borrow_mut().pop();
+        let Some(value) = value else { return false };
+        self.runs.set(self.runs.get() + 1);
+        self.graph.borrow_mut().finish(node, value, None);
+        true
     }
 }
 

@@ -12,7 +12,7 @@ use super::judgement::Loss;
 use super::overlap::Overlap;
 use super::overlaps::Overlaps;
 use super::state::{ListenerState, ListenerStates, Programmed};
-use crate::attachment::ListenerRoutes;
+use crate::attachment::RouteCount;
 use crate::causes::{
     CERTIFICATE_NOT_PERMITTED, Cause, LISTENER_HOSTNAME_CONFLICT, LISTENER_OPTION_DROPPED,
     LISTENER_OVERLAPPING_CERTIFICATES, LISTENER_OVERLAPPING_HOSTNAMES, LISTENER_PORT_IN_USE,
@@ -28,11 +28,11 @@ pub(crate) fn statuses(view: &View<'_>, owner: &ObjectKey, generation: i64) -> V
     let states = view.get(&ListenerStates { owner: owner.clone() });
     let pairs = listeners.iter().zip(states.iter());
     let statuses = pairs.map(|(listener, state)| {
-        let routes = view.get(&ListenerRoutes { owner: owner.clone(), name: listener.name.shared() });
+        let routes = view.get(&RouteCount { owner: owner.clone(), name: listener.name.shared() });
         ListenerStatus {
             name: listener.name.clone(),
             supported_kinds: listener.kinds.iter().filter_map(|kind| route_kind(*kind)).collect(),
-            attached_routes: i32::try_from(routes.routes.len()).unwrap_or(i32::MAX),
+            attached_routes: i32::try_from(*routes).unwrap_or(i32::MAX),
             conditions: conditions(listener, state, overlap(view, owner, listener), generation),
         }
     });

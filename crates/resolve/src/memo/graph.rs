@@ -39,6 +39,10 @@ struct Node {
     read_by: u64,
     /// Which of those it read may have changed in this wave.
     suspects: Vec<NodeId>,
+    /// Which queries that it read have changed in this wave.
+    changed: Vec<NodeId>,
+    /// Whether an input that it read has changed in this wave.
+    input_changed: bool,
     reads: Vec<NodeId>,
     readers: HashSet<NodeId, FixedState>,
 }
@@ -71,6 +75,8 @@ impl Graph {
             pinned: false,
             read_by: 0,
             suspects: Vec::new(),
+            changed: Vec::new(),
+            input_changed: false,
             reads: Vec::new(),
             readers: HashSet::default(),
         };
@@ -147,8 +153,20 @@ impl Graph {
         self.node(id).is_some_and(|node| node.state == State::Dirty)
     }
 
-    pub(super) fn take_suspects(&mut self, id: NodeId) -> Vec<NodeId> {
-        self.node_mut(id).map(|node| mem::take(&mut node.suspects)).unwrap_or_default()
+    /// The suspects of a node, and whether all of them must be asked: its query revises, and no input is amiss.
+    pub(super) fn take_suspects(&mut self, id: NodeId) -> (Vec<NodeId>, bool) {
+        let Some(node) = self.node_mut(id) else { return (Vec::new(), false) };
+        let revises = node.state != State::Clean
+            && node.value.is_some()
+            && !node.input_changed
+            && matches!(&node.subject, Subject::Query(query, _) if query.revises());
+        (mem::take(&mut node.suspects), revises)
+    }
+
+    /// The queries whose change made a node dirty; nothing if an input did.
+    pub(super) fn changed(&self, id: NodeId) -> Option<Vec<Arc<dyn Erased>>> {
+        let node = self.node(id).filter(|node| !node.input_changed)?;
+        node.changed.iter().map(|changed| self.query(*changed)).collect()
     }
 
     /// Whether a node need not run: it is clean, or a suspect whose suspects have all been asked.
@@ -163,11 +181,13 @@ impl Graph {
         }
     }
 
-    /// Takes a run's answer. A different one makes those who read the old one dirty.
-    pub(super) fn finish(&mut self, id: NodeId, value: Value, reads: Vec<NodeId>) {
+    /// Takes a run's answer, and what the run has read unless that is what it was. A different one makes those who read the old one dirty.
+    pub(super) fn finish(&mut self, id: NodeId, value: Value, reads: Option<Vec<NodeId>>) {
         let Some(node) = self.node_mut(id) else { return };
         node.state = State::Clean;
         node.suspects.clear();
+        node.changed.clear();
+        node.input_changed = false;
         let equal = match (&node.value, &node.subject) {
             (Some(old), Subject::Query(query, _)) => query.same(old, &value),
             _ => false,
@@ -178,10 +198,13 @@ impl Graph {
             for reader in readers {
                 if let Some(reader) = self.node_mut(reader) {
                     reader.state = State::Dirty;
+                    reader.changed.push(id);
                 }
             }
         }
-        self.replace_reads(id, reads);
+        if let Some(reads) = reads {
+            self.replace_reads(id, reads);
+        }
     }
 
     fn replace_reads(&mut self, id: NodeId, reads: Vec<NodeId>) {
@@ -219,6 +242,7 @@ impl Graph {
                 self.node(id).into_iter().flat_map(|n| n.readers.iter().copied()).collect();
             for reader in readers {
                 let Some(node) = self.node_mut(reader) else { continue };
+                node.input_changed = true;
                 if mem::replace(&mut node.state, State::Dirty) == State::Clean {
                     pinned.extend(node.pinned.then_some(reader));
                     wave.push(reader);

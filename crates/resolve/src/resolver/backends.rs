@@ -107,19 +107,22 @@ impl Backends {
             return false;
         }
         let model = Arc::make_mut(model);
-        for (key, cluster) in clusters {
-            replace(&mut model.clusters, key, cluster);
-        }
-        for (key, new) in endpoints {
-            replace(&mut model.endpoints, key, new);
-        }
+        replace(&mut model.clusters, clusters);
+        replace(&mut model.endpoints, endpoints);
         true
     }
 }
 
-fn replace<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
-    match value {
-        Some(value) => map.insert(key, value),
-        None => map.remove(&key),
-    };
+/// Replaces entries of a shared map, which stays shared where there is nothing to replace.
+fn replace<K: Ord + Clone, V: Clone>(map: &mut Arc<BTreeMap<K, V>>, entries: Vec<(K, Option<V>)>) {
+    if entries.is_empty() {
+        return;
+    }
+    let map = Arc::make_mut(map);
+    for (key, value) in entries {
+        match value {
+            Some(value) => map.insert(key, value),
+            None => map.remove(&key),
+        };
+    }
 }

@@ -161,8 +161,8 @@ impl Gateway {
             };
             let endpoints = addresses.iter().map(endpoint).collect();
             let endpoints = Endpoints { key: key.endpoints.clone(), endpoints };
-            model.endpoints.insert(key.endpoints.clone(), Arc::new(endpoints));
-            model.clusters.insert(key.clone(), Arc::new(Cluster { key }));
+            Arc::make_mut(&mut model.endpoints).insert(key.endpoints.clone(), Arc::new(endpoints));
+            Arc::make_mut(&mut model.clusters).insert(key.clone(), Arc::new(Cluster { key }));
         }
         Arc::new(model)
     }
