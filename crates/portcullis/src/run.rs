@@ -1,5 +1,6 @@
 //! `portcullis run`: files to the store, the store to resolution, resolution to the proxy, and its reports back.
 
+mod address;
 mod announce;
 mod binding;
 mod control;
@@ -8,7 +9,6 @@ mod options;
 mod serving;
 mod stand_ins;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
 use portcullis_api::Diagnostic;
@@ -21,6 +21,7 @@ use crate::exit::{Failure, Outcome};
 use crate::output;
 use crate::render::{Paint, diagnostics_text, tally};
 use crate::signals::{self, Signals, Told};
+use address::default_addresses;
 use announce::announcement;
 use control::Control;
 use files::Files;
@@ -48,7 +49,7 @@ impl Run {
         let stand_ins = self.echo.map(|address| StandIns::on(address.0));
         let mut control =
             Control::new(Engine::native_from_files(), Arc::clone(&proxy), offset, stand_ins, loaded.sources);
-        let addresses = Change::Report(store::Report::DefaultAddresses(addresses(&self.bind)));
+        let addresses = Change::Report(store::Report::DefaultAddresses(default_addresses(&self.bind)));
         let objects = loaded.objects.into_iter().map(Change::Put);
         control.take(std::iter::once(addresses).chain(objects).collect()).await?;
         // Every address is reported once before anything can change.
@@ -106,14 +107,4 @@ fn start(options: ProxyOptions) -> Result<(Arc<ProxyHandle>, mpsc::UnboundedRece
     let (sender, receiver) = mpsc::unbounded_channel();
     std::thread::spawn(move || reports.into_iter().try_for_each(|report| sender.send(report)));
     Ok((Arc::new(proxy), receiver))
-}
-
-/// Where Gateways that ask for no address are served: where they were told to be, or everywhere.
-fn addresses(bind: &[IpAddr]) -> Arc<[IpAddr]> {
-    if !bind.is_empty() {
-        return bind.into();
-    }
-    let everywhere = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
-    // A machine without IPv6 has no IPv6 address to fail on.
-    everywhere.into_iter().filter(|ip| TcpListener::bind((*ip, 0)).is_ok()).collect()
 }

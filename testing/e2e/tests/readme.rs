@@ -71,3 +71,22 @@ fn check_finds_no_error_in_any_example() {
         assert_eq!(output.status.code(), Some(expected), "{}: {said}", path.display());
     }
 }
+
+/// The pages that a reader may begin at.
+fn pages() -> Vec<PathBuf> {
+    let of = |folder: PathBuf| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = of(program::root()).chain(of(program::root().join("docs"))).collect();
+    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    pages
+}
+
+#[test]
+fn every_link_within_the_documentation_leads_somewhere() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for target in targets.filter(|target| !target.is_empty() && !target.contains("://")) {
+            assert!(page.parent().unwrap().join(target).exists(), "{}: {target}", page.display());
+        }
+    }
+}

@@ -35,8 +35,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", default_value_t = 0)]
     port_offset: u16,
     /// Let a small backend stand in for every Service without endpoints; it answers with the request as JSON
-    #[arg(long, value_name = "IP[:PORT]", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "127.0.0.1")]
+    #[arg(long, value_name = "IP[:PORT]", num_args = 0..=1, default_missing_value = "127.0.0.1")]
     pub(super) echo: Option<EchoAddress>,
     /// Worker threads (default: the CPUs that this process may use)
     #[arg(long, value_name = "N")]
@@ -141,7 +140,9 @@ impl FromStr for EchoAddress {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let address = text.parse().or_else(|_| text.parse().map(|ip: IpAddr| SocketAddr::new(ip, 0)));
-        address.map(Self).map_err(|_| "expected an address such as 127.0.0.1 or 127.0.0.1:3000".to_owned())
+        address.map(Self).map_err(|_| {
+            "expected nothing, or an address such as 127.0.0.1 or 127.0.0.1:3000; paths stand before --echo".to_owned()
+        })
     }
 }
 
@@ -189,12 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn echo_takes_its_address_after_an_equals_sign_only() {
-        let run = parse("--echo dir").unwrap();
+    fn echo_may_have_an_address_and_does_not_take_a_path_for_one() {
+        let run = parse("dir --echo --workers 1").unwrap();
         assert_eq!(run.echo, Some(EchoAddress("127.0.0.1:0".parse().unwrap())));
-        assert_eq!(run.paths, [PathBuf::from("dir")]);
-        assert_eq!(parse("--echo=[::1]:3000 dir").unwrap().echo.unwrap().0, "[::1]:3000".parse().unwrap());
-        assert!(parse("--echo=dir dir").is_err());
+        assert_eq!(parse("dir --echo [::1]:3000").unwrap().echo.unwrap().0, "[::1]:3000".parse().unwrap());
+        assert_eq!(parse("dir --echo=10.0.0.1").unwrap().echo.unwrap().0, "10.0.0.1:0".parse().unwrap());
+        assert!(parse("--echo dir").unwrap_err().to_string().contains("paths stand before --echo"));
     }
 
     #[test]

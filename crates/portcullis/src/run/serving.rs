@@ -10,6 +10,8 @@ use portcullis_model::{
     Target, ValueMatch,
 };
 
+use super::address::reachable;
+
 /// A request that meets a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
@@ -110,7 +112,7 @@ impl Site<'_> {
         match self.host {
             HostPattern::Exact(name) => name.as_str().to_owned(),
             HostPattern::Suffix(suffix) => format!("any.{}", suffix.as_str()),
-            HostPattern::Any => match self.reachable() {
+            HostPattern::Any => match reachable(self.address.ip) {
                 ip if ip.is_loopback() => "localhost".to_owned(),
                 IpAddr::V6(ip) => format!("[{ip}]"),
                 ip => ip.to_string(),
@@ -122,19 +124,10 @@ impl Site<'_> {
     fn resolve(&self, host: &str) -> Option<String> {
         let known =
             host == "localhost" || host.ends_with(".localhost") || matches!(self.host, HostPattern::Any);
-        (!known).then(|| match self.reachable() {
+        (!known).then(|| match reachable(self.address.ip) {
             IpAddr::V6(ip) => format!("{host}:{}:[{ip}]", self.port),
             ip => format!("{host}:{}:{ip}", self.port),
         })
-    }
-
-    /// An address at which this machine reaches itself.
-    fn reachable(&self) -> IpAddr {
-        match self.address.ip {
-            IpAddr::V4(ip) if ip.is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
-            IpAddr::V6(ip) if ip.is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
-            ip => ip,
-        }
     }
 }
 

@@ -10,6 +10,7 @@ use portcullis_api::{Kind, Object, ObjectKey};
 use portcullis_store::{Bucket, Change, ChangeSet, Store};
 use tokio::task::AbortHandle;
 
+use super::address::reachable;
 use crate::echo::{EchoAnswers, StandsFor};
 use crate::exit::Failure;
 use crate::server;
@@ -114,7 +115,7 @@ impl StandIns {
             let address = standing.and_then(|ports| ports.get(&port))?.address;
             Some(EndpointPort { name, port: Some(i32::from(address.port())), ..EndpointPort::default() })
         });
-        let address = self.address.ip();
+        let address = reachable(self.address.ip());
         let family = if matches!(address, IpAddr::V4(_)) { "IPv4" } else { "IPv6" };
         let labels = [(SERVICE_NAME, &*key.name), MANAGED_BY];
         EndpointSlice {
