@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::listen::OpenPort;
 use crate::listen::bind::{BindFailure, bind_set};
 use crate::proxy::Report;
-use crate::shared::Shared;
+use crate::shared::{Phase, Shared};
 use crate::tables::Builder;
 use crate::telemetry::admin::{self, AdminSocket};
 use crate::worker::{Command, WorkerHandle};
@@ -74,6 +74,7 @@ impl Control {
             }
         }
         state.builder.sweep();
+        self.shared.advance(Phase::Serving); // not before its addresses are bound: who waits for it connects at once
     }
 
     /// Tries what could not be bound once more; says whether something is left.

@@ -59,9 +59,6 @@ impl Shared {
     pub(crate) fn publish(&self, config: Arc<Config>) {
         self.config.store(config);
         self.generation.fetch_add(1, Ordering::Release);
-        let serving = Phase::Serving as u8;
-        let _ =
-            self.phase.compare_exchange(Phase::Starting as u8, serving, Ordering::Release, Ordering::Relaxed);
     }
 
     pub(crate) fn phase(&self) -> Phase {
