@@ -101,6 +101,16 @@ fn a_stand_in_comes_and_goes_with_its_service() {
 }
 
 #[test]
+fn a_folder_without_gateways_is_ready_and_serves_what_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = ports::free();
+    fs::write(folder.path().join("service.yaml"), SERVICE).unwrap();
+    let _running = Portcullis::run(folder.path(), ["--echo"]);
+    fs::write(folder.path().join("all.yaml"), manifests(port, "")).unwrap();
+    eventually("the Gateway is served", || status(port) == Some(200));
+}
+
+#[test]
 fn all_that_is_wrong_at_the_start_is_said_at_once_and_nothing_is_served() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.yaml"), "kind: [\n").unwrap();

@@ -25,6 +25,8 @@ pub(super) struct Control {
     sources: Sources,
     statuses: Statuses,
     stand_ins: Option<StandIns>,
+    /// Whether the proxy has been told to serve anything, be it nothing.
+    begun: bool,
     /// Addresses that the proxy was told to serve.
     served: BTreeSet<BindAddress>,
     /// The findings that were logged, so that none is repeated.
@@ -49,6 +51,7 @@ impl Control {
             sources,
             statuses: Statuses::default(),
             stand_ins,
+            begun: false,
             served: BTreeSet::new(),
             told: BTreeSet::new(),
         }
@@ -67,7 +70,7 @@ impl Control {
         while !set.is_empty() {
             let changed = self.resolver.update(&self.store, &set);
             objects.extend(changed.objects);
-            let retracted = if changed.model { self.serve() } else { Vec::new() };
+            let retracted = if changed.model || !self.begun { self.serve() } else { Vec::new() };
             set = self.store.apply(retracted);
         }
         self.tell(&objects);
@@ -98,7 +101,7 @@ impl Control {
         let addresses: BTreeSet<BindAddress> = model.ports.keys().copied().collect();
         let gone = self.served.difference(&addresses).map(|address| point(*address));
         let retracted = gone.map(|point| Change::Retract(ReportKey::Bind(point))).collect();
-        self.served = addresses;
+        (self.begun, self.served) = (true, addresses);
         self.proxy.apply(&model);
         retracted
     }
