@@ -64,6 +64,9 @@ pub enum HeadError {
     /// RFC 9110 §5.5: a control character in a field value.
     #[error("control character in a field value")]
     FieldValue,
+    /// RFC 9113 §8.2.1: a field value of HTTP/2 or 3 that begins or ends with white space.
+    #[error("white space around a field value")]
+    FieldValueSpace,
     /// RFC 9110 §5.5: NUL.
     #[error("NUL in the head")]
     Nul,
@@ -145,6 +148,7 @@ impl HeadError {
             Self::SpaceBeforeColon => "space_before_colon",
             Self::ObsFold => "obs_fold",
             Self::FieldValue => "field_value",
+            Self::FieldValueSpace => "field_value_space",
             Self::Nul => "nul",
             Self::BlockTooLarge => "block_too_large",
             Self::TooManyFields => "too_many_fields",

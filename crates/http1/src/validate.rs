@@ -160,7 +160,8 @@ impl RequestHead {
     }
 }
 
-/// RFC 9113 §8.2.1: names are lower-case tokens; values have no control characters.
+/// RFC 9113 §8.2.1: names are lower-case tokens; values have no control characters, and no white space at either
+/// end, which HTTP/1 backends do not see, so that they would read another value than rules match.
 fn multiplexed_field(name: &[u8], value: &[u8]) -> Result<(), HeadError> {
     if name.first() == Some(&b':') {
         return Err(HeadError::PseudoField);
@@ -170,6 +171,9 @@ fn multiplexed_field(name: &[u8], value: &[u8]) -> Result<(), HeadError> {
     }
     if !syntax::is_field_content(value) {
         return Err(crate::lines::control_character(value));
+    }
+    if [value.first(), value.last()].into_iter().flatten().any(|end| matches!(end, b' ' | b'\t')) {
+        return Err(HeadError::FieldValueSpace);
     }
     Ok(())
 }

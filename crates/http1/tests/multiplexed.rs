@@ -85,6 +85,10 @@ fn rfc_9113_8_2_1_names_and_values() {
     refused(GET, &[("X-Upper", "1")], HeadError::FieldName);
     refused(GET, &[("a b", "1")], HeadError::FieldName);
     refused(GET, &[("", "1")], HeadError::FieldName);
+    for value in [" 1", "1 ", "\t1", "1\t", " "] {
+        refused(GET, &[("x", value)], HeadError::FieldValueSpace);
+    }
+    assert!(head(GET, &[("x", "1 2"), ("y", "")], true).is_ok());
     refused(GET, &[("a", "1\r\nb: 2")], HeadError::BareCr);
     refused(GET, &[("a", "1\n2")], HeadError::FieldValue);
     refused(GET, &[("a", "\0")], HeadError::Nul);

@@ -34,7 +34,7 @@ pub(crate) trait Downstream {
     /// Moves body bytes that have come into the request. Ready when some were moved, or the end was.
     fn poll_body(&mut self, cx: &mut Context<'_>, into: &mut Outgoing) -> Poll<Result<(), ProxyError>>;
 
-    /// Ready when the client is known to have gone; called once its body has ended.
+    /// Ready when the client is known to have gone; called while the endpoint is what the request waits for.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<ProxyError>;
 
     /// Relays an answer with status 1xx.

@@ -1,7 +1,9 @@
 //! Forwarding: to which endpoint, over which connection, and when once more.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use portcullis_http1::RequestHead;
@@ -44,7 +46,7 @@ pub(super) async fn forward<D: Downstream>(
         fresh: false,
     };
     loop {
-        let (endpoint, upstream, deadlines) = attempts.upstream(around, rule, record).await?;
+        let (endpoint, upstream, deadlines) = attempts.upstream(around, down, rule, record).await?;
         let relayed = relay(around, scratch, down, record, (rule, backend), upstream, deadlines).await;
         let error = match relayed {
             Ok(Relayed::Switched(stream)) => {
@@ -82,9 +84,10 @@ struct Attempts {
 
 impl Attempts {
     /// A connection to an endpoint. Without a retry policy, a failed connect tries one more endpoint.
-    async fn upstream(
+    async fn upstream<D: Downstream>(
         &mut self,
         around: &Surroundings<'_>,
+        down: &mut D,
         rule: &CompiledRule,
         record: &mut Record,
     ) -> Result<(Rc<LocalTarget>, Upstream, Deadlines), ProxyError> {
@@ -101,8 +104,9 @@ impl Attempts {
                 around.worker.metrics.upstream_reuses.add(1);
                 return Ok((Rc::clone(endpoint), pooled, deadlines));
             }
-            match connect(around, endpoint, &deadlines).await {
+            match connect(around, down, endpoint, &deadlines).await {
                 Ok(upstream) => return Ok((Rc::clone(endpoint), upstream, deadlines)),
+                Err(error) if error.is_the_clients() => return Err(error),
                 Err(_) if self.failed_connects == 0 && self.taken.endpoints() > 1 && !deadlines.passed() => {
                     self.failed_connects = 1;
                 }
@@ -162,8 +166,10 @@ fn apply_filters(head: &mut RequestHead, rule: &CompiledRule, backend: &Backend,
     backend.filters.on_request(head);
 }
 
-async fn connect(
+/// Connects to an endpoint, unless the client goes before that.
+async fn connect<D: Downstream>(
     around: &Surroundings<'_>,
+    down: &mut D,
     endpoint: &LocalTarget,
     deadlines: &Deadlines,
 ) -> Result<Upstream, ProxyError> {
@@ -171,8 +177,15 @@ async fn connect(
     let left = deadlines.first().map(|(at, _)| at.saturating_duration_since(Instant::now()));
     let timeout = left.map_or(limit, |left| left.min(limit)).max(Duration::from_millis(1));
     around.worker.metrics.upstream_connects.add(1);
-    let connected = around.worker.pools.connect(endpoint, around.timer, timeout).await;
-    connected.map_err(|error| {
+    let mut connecting = pin!(around.worker.pools.connect(endpoint, around.timer, timeout));
+    let connected = poll_fn(|cx| match down.poll_gone(cx) {
+        Poll::Ready(gone) => Poll::Ready(Err(gone)),
+        Poll::Pending => connecting.as_mut().poll(cx),
+    });
+    connected.await.map_err(|error| {
+        if error.is_the_clients() {
+            return error;
+        }
         around.worker.metrics.upstream_connect_failures.add(1);
         match deadlines.first().filter(|_| error.reason == Reason::ConnectTimeout && deadlines.passed()) {
             Some((_, reason)) => ProxyError { reason, ..error },

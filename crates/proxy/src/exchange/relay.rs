@@ -134,7 +134,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
                     self.send_failed = true;
                     return Ok(Waiting::ForEndpoint);
                 }
-                Poll::Pending => return Ok(Waiting::ForEndpoint),
+                Poll::Pending => return self.poll_client(cx),
             }
             if self.scratch.outgoing.ended() {
                 self.request_sent = true;
@@ -147,32 +147,33 @@ impl<'a, D: Downstream> Relay<'a, D> {
                 Poll::Pending => return Ok(Waiting::ForClient),
             }
         }
-        if self.request_sent
-            && let Poll::Ready(gone) = self.down.poll_gone(cx)
-        {
-            return Err(gone);
+        if self.request_sent { self.poll_client(cx) } else { Ok(Waiting::ForEndpoint) }
+    }
+
+    /// While the endpoint is what the request waits for, a client that goes takes its request with it.
+    fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<Waiting, ProxyError> {
+        match self.down.poll_gone(cx) {
+            Poll::Ready(gone) => Err(gone),
+            Poll::Pending => Ok(Waiting::ForEndpoint),
         }
-        Ok(Waiting::ForEndpoint)
     }
 
     /// Relays what has come of the answer; none at its end.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Result<Option<Waiting>, ProxyError> {
         loop {
-            let step = match self.state {
+            let waiting = match self.state {
                 State::Head => self.poll_head(cx)?,
                 State::Body => self.poll_body(cx)?,
                 State::Flush | State::Switch => match self.down.poll_flush(cx)? {
                     Poll::Ready(()) => return Ok(None),
-                    Poll::Pending => Poll::Pending,
-                },
-            };
-            match step {
-                Poll::Ready(()) => {}
-                // What is here already must not wait for what is to come.
-                Poll::Pending => match self.down.poll_flush(cx)? {
-                    Poll::Ready(()) => return Ok(Some(Waiting::ForEndpoint)),
                     Poll::Pending => return Ok(Some(Waiting::ForClient)),
                 },
+            };
+            // What is here already must not wait for what is to come.
+            match waiting {
+                None => {}
+                Some(_) if self.down.poll_flush(cx)?.is_pending() => return Ok(Some(Waiting::ForClient)),
+                Some(waiting) => return Ok(Some(waiting)),
             }
         }
     }
@@ -186,7 +187,8 @@ impl<'a, D: Downstream> Relay<'a, D> {
         Poll::Ready(read > 0)
     }
 
-    fn poll_head(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, ProxyError> {
+    /// Reads the answer's head; whom it waits for, if it cannot.
+    fn poll_head(&mut self, cx: &mut Context<'_>) -> Result<Option<Waiting>, ProxyError> {
         let scratch = &mut *self.scratch;
         let request = Exchange { method: scratch.request.method(), upgrade: scratch.request.upgrade() };
         let parsed = scratch.parser.parse(scratch.input.filled(), request, &mut scratch.response);
@@ -204,11 +206,11 @@ impl<'a, D: Downstream> Relay<'a, D> {
                 } else {
                     self.begin()?;
                 }
-                Ok(Poll::Ready(()))
+                Ok(None)
             }
             None => match self.poll_fill(cx) {
-                Poll::Pending => Ok(Poll::Pending),
-                Poll::Ready(true) => Ok(Poll::Ready(())),
+                Poll::Pending => Ok(Some(Waiting::ForEndpoint)),
+                Poll::Ready(true) => Ok(None),
                 Poll::Ready(false) if self.upstream.reused && !self.received_anything => {
                     Err(reset(Stage::ReceiveAnswer, Replay::ReusedClosed))
                 }
@@ -220,12 +222,16 @@ impl<'a, D: Downstream> Relay<'a, D> {
     /// The answer's head is here: filters, then on to the client.
     fn begin(&mut self) -> Result<(), ProxyError> {
         let (rule, backend) = self.filters;
+        let framing = self.scratch.response.framing();
+        if framing == Framing::Tunnel && !self.request_sent {
+            // What is left of the request would be taken for the new protocol (RFC 9110 §7.8).
+            return Err(ProxyError::upstream(Stage::ReceiveAnswer, Replay::Never, Reason::UpstreamProtocol));
+        }
         self.scratch.response.strip_hop_by_hop();
         rule.filters.on_response(&mut self.scratch.response);
         backend.filters.on_response(&mut self.scratch.response);
         self.record.status = self.scratch.response.status();
         explain(self.scratch, self.record, self.around);
-        let framing = self.scratch.response.framing();
         self.down.begin(&self.scratch.response, framing, self.request_sent)?;
         self.scratch.decoder.start(framing);
         self.state = match framing {
@@ -235,8 +241,9 @@ impl<'a, D: Downstream> Relay<'a, D> {
         Ok(())
     }
 
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<Poll<()>, ProxyError> {
-        let Poll::Ready(room) = self.down.poll_room(cx)? else { return Ok(Poll::Pending) };
+    /// Relays some of the answer's body; whom it waits for, if it cannot.
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<Option<Waiting>, ProxyError> {
+        let Poll::Ready(room) = self.down.poll_room(cx)? else { return Ok(Some(Waiting::ForClient)) };
         let scratch = &mut *self.scratch;
         let input = scratch.input.filled();
         let input = input.get(..room).unwrap_or(input);
@@ -255,7 +262,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
             Piece::More => {
                 scratch.input.consume(used);
                 match self.poll_fill(cx) {
-                    Poll::Pending => return Ok(Poll::Pending),
+                    Poll::Pending => return Ok(Some(Waiting::ForEndpoint)),
                     Poll::Ready(true) => {}
                     Poll::Ready(false) => {
                         let cut = reset(Stage::RelayAnswer, Replay::Never);
@@ -265,7 +272,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
                 }
             }
         }
-        Ok(Poll::Ready(()))
+        Ok(None)
     }
 
     fn end(&mut self) -> Result<(), ProxyError> {

@@ -166,6 +166,22 @@ fn early_hints_are_relayed_and_a_flood_of_them_ends() {
     assert_eq!(last, Some(502));
 }
 
+/// RFC 9110 §7.8: the new protocol begins after the request. What is left of it is not passed on as something else.
+#[test]
+fn a_101_before_the_request_is_whole_is_502() {
+    let backend = Backend::scripted(|connection| {
+        connection.request();
+        connection.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+        assert_eq!(connection.rest(), "half");
+    });
+    let running = Running::start(&Gateway::to(backend.address));
+    let mut client = running.client();
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\nContent-Length: 8\r\n\r\n";
+    client.send(format!("{head}half"));
+    assert_eq!(client.answer().status, 502);
+    assert_eq!(client.rest(), "");
+}
+
 #[test]
 fn an_upgrade_is_a_tunnel_only_after_101() {
     let backend = Backend::scripted(|connection| {

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Request};
 use portcullis_proxy::Drain;
 
-use crate::support::backend::fields;
-use crate::support::http2::{GET, Http2, frame, get, goaway, preface, run, shout, whole};
+use crate::support::backend::{fields, full_backlog};
+use crate::support::http2::{GET, Http2, Raw, frame, get, goaway, preface, run, shout, whole};
 use crate::support::{Backend, Gateway, PATIENCE, Rules, Running};
 
 /// ENHANCE_YOUR_CALM (RFC 9113 §7).
@@ -138,6 +138,19 @@ fn an_authority_unequal_to_host_is_400() {
     });
 }
 
+/// RFC 9113 §8.3.1: what was HTTP/1 before may have Host in place of `:authority`.
+#[test]
+fn host_stands_for_an_absent_authority() {
+    let backend = Backend::named("web");
+    let running = Running::start(&Gateway::to(backend.address));
+    let mut bytes = preface();
+    bytes.extend(frame(1, 5, 1, b"\x82\x86\x84\x66\x01b")); // GET / and host: b, without indexing
+    bytes.extend(frame(7, 0, 0, &[0; 8]));
+    let heard = shout(running.address(), &bytes);
+    assert!(heard.windows(3).any(|window| window == b"web"), "{heard:?}");
+    assert_eq!(fields(&backend.head(), "host"), ["b"]);
+}
+
 #[test]
 fn a_body_that_does_not_fit_its_content_length_reaches_no_backend_whole() {
     let backend = Backend::scripted(|connection| {
@@ -246,6 +259,24 @@ fn rapid_reset_ends_the_connection() {
         bytes.extend(frame(3, 0, stream, &8u32.to_be_bytes()));
     }
     assert_eq!(goaway(&shout(running.address(), &bytes)), Some(CALM));
+}
+
+/// A reset ends what was begun for its stream, a connect too: else a client has any number of them at once, whatever
+/// the limit of its streams.
+#[test]
+fn a_reset_while_connecting_counts_at_once() {
+    let (_full, address) = full_backlog();
+    let running = Running::start(&Gateway::to(address));
+    let mut client = Raw::connect(running.address(), &[]);
+    for round in 0..7 {
+        let streams = || (1 + round * 40..).step_by(2).take(20);
+        let frames: Vec<u8> = streams().flat_map(|stream| frame(1, 5, stream, GET)).collect();
+        client.send(&frames);
+        client.ping(); // they are being served now, and those before were reset
+        let frames = streams().flat_map(|stream| frame(3, 0, stream, &8u32.to_be_bytes()));
+        client.send(&frames.collect::<Vec<u8>>());
+    }
+    assert_eq!(goaway(&client.rest()), Some(CALM));
 }
 
 /// CVE-2025-8671: errors that make us reset count like resets.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::support::http2::{GET, Raw, frame};
 use crate::support::{Backend, Gateway, Rules, Running};
 
 fn silent() -> Backend {
@@ -110,6 +111,23 @@ fn a_client_that_does_not_read_is_cut_off() {
     let mut client = running.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     has_ended.recv_timeout(crate::support::PATIENCE).unwrap();
+}
+
+/// The same of HTTP/2, where a client can hold an answer back without a full socket.
+#[test]
+fn a_client_that_opens_no_window_is_cut_off() {
+    let server = Backend::named("web");
+    let running = Running::limited(&Gateway::to(server.address), |limits| {
+        limits.body_timeout = Duration::from_millis(100);
+    });
+    let no_window = [0, 4, 0, 0, 0, 0]; // SETTINGS_INITIAL_WINDOW_SIZE
+    let mut client = Raw::connect(running.address(), &no_window);
+    client.send(&frame(1, 5, 1, GET));
+    assert!(
+        client.until(&frame(3, 0, 1, &2u32.to_be_bytes())),
+        "the stream is reset, and the connection lives"
+    );
+    client.ping();
 }
 
 #[test]

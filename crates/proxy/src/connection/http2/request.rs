@@ -15,10 +15,12 @@ pub(super) fn read(
     limits: &Limits,
 ) -> Result<(), HeadError> {
     let connect = parts.method == http::Method::CONNECT;
+    // Without `:authority` (which Host may stand for, RFC 9113 §8.3.1) `h2` checks `:scheme` and does not tell it.
+    let scheme = Some(parts.uri.scheme_str().unwrap_or("http").as_bytes());
     let path = parts.uri.path_and_query().map(|path| path.as_str().as_bytes());
     let pseudo = PseudoFields {
         method: parts.method.as_str().as_bytes(),
-        scheme: parts.uri.scheme_str().map(str::as_bytes),
+        scheme: scheme.filter(|_| !connect),
         authority: parts.uri.authority().map(|authority| authority.as_str().as_bytes()),
         path: path.filter(|_| !connect),
     };

@@ -117,6 +117,23 @@ pub(crate) fn nobody() -> SocketAddr {
     listener.local_addr().unwrap()
 }
 
+/// An address at which connecting takes for ever, as long as the sockets live: its queue is full.
+pub(crate) fn full_backlog() -> (Vec<socket2::Socket>, SocketAddr) {
+    let socket = || socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let listener = socket();
+    listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut sockets = vec![listener];
+    for _ in 0..3 {
+        let waiting = socket();
+        waiting.set_nonblocking(true).unwrap();
+        let _ = waiting.connect(&address); // it is still under way
+        sockets.push(waiting);
+    }
+    (sockets, address.as_socket().unwrap())
+}
+
 /// The fields of a head with this name, in lower case, and their values.
 pub(crate) fn fields(head: &str, name: &str) -> Vec<String> {
     let fields = head.lines().skip(1).filter_map(|line| line.split_once(": "));

@@ -1,6 +1,7 @@
 //! A client of HTTP/2, and frames by hand for what no client would send.
 
 use std::future::poll_fn;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -121,7 +122,6 @@ pub(crate) fn goaway(mut bytes: &[u8]) -> Option<u32> {
 
 /// Everything that a connection says until it ends, while these bytes are sent to it.
 pub(crate) fn shout(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
-    use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -140,4 +140,52 @@ pub(crate) fn shout(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     }
     writing.join().unwrap();
     heard
+}
+
+/// A connection of frames by hand.
+pub(crate) struct Raw {
+    stream: std::net::TcpStream,
+    heard: Vec<u8>,
+}
+
+impl Raw {
+    /// With these SETTINGS.
+    pub(crate) fn connect(address: SocketAddr, settings: &[u8]) -> Raw {
+        let stream = std::net::TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut raw = Raw { stream, heard: Vec::new() };
+        raw.send(&[b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(4, 0, 0, settings)].concat());
+        raw
+    }
+
+    /// Sends bytes, unless the connection has ended.
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
+        let _ = self.stream.write_all(bytes);
+    }
+
+    /// Waits until everything sent so far was read, or the connection ends.
+    pub(crate) fn ping(&mut self) {
+        self.send(&frame(6, 0, 0, b"all read"));
+        self.until(&frame(6, 1, 0, b"all read"));
+    }
+
+    /// Reads until these bytes were heard. False at the end of the connection.
+    pub(crate) fn until(&mut self, bytes: &[u8]) -> bool {
+        let mut buffer = [0; 4096];
+        let from = self.heard.len();
+        while !self.heard[from..].windows(bytes.len()).any(|window| window == bytes) {
+            match self.stream.read(&mut buffer) {
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => panic!("not in time"),
+                Ok(0) | Err(_) => return false,
+                Ok(read) => self.heard.extend_from_slice(&buffer[..read]),
+            }
+        }
+        true
+    }
+
+    /// Everything that the connection has said, at its end.
+    pub(crate) fn rest(mut self) -> Vec<u8> {
+        let _ = self.stream.read_to_end(&mut self.heard); // a reset is an end, too
+        self.heard
+    }
 }
