@@ -35,7 +35,7 @@ pub use filter::{Filter, HeaderModifier, HeaderName, HeaderValue, PathRewrite, R
 pub use hostname::{HostPattern, HostRank, Hostname};
 pub use listener::{Listener, ListenerId, ListenerProtocol, Port};
 pub use matching::{HeaderMatch, Match, PathMatch, QueryMatch, ValueMatch};
-pub use origin::{Age, Origin, RuleId};
+pub use origin::{Age, Origin, QualifiedName, RuleId};
 pub use pattern::{Pattern, PatternError};
 pub use route::{Action, Failure, FailureReason, Forward, Route, Rule, Target, Timeouts, WeightedBackend};
 pub use tls::{Alpn, CipherSuite, Curve, SignatureScheme, TlsOptions, TlsServer, TlsVersion};

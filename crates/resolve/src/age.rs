@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use portcullis_api::ObjectKey;
 use portcullis_api::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use portcullis_model::Age;
+use portcullis_model::{Age, QualifiedName};
 
 /// An object's place among its peers: by creation time, then by `namespace/name`.
 ///
@@ -17,6 +17,10 @@ pub(crate) struct Seniority {
 }
 
 impl Seniority {
+    fn name(&self) -> QualifiedName<'_> {
+        QualifiedName::new(&self.key.namespace, &self.key.name)
+    }
+
     pub(crate) fn of(key: &ObjectKey, metadata: &ObjectMeta) -> Seniority {
         Seniority { age: age(metadata), key: key.clone() }
     }
@@ -24,9 +28,7 @@ impl Seniority {
 
 impl Ord for Seniority {
     fn cmp(&self, other: &Seniority) -> Ordering {
-        // The whole text counts: `a-b/x` comes before `a/x`, since `-` comes before `/`.
-        let text = |key: &ObjectKey| format!("{}/{}", key.namespace, key.name);
-        self.age.cmp(&other.age).then_with(|| text(&self.key).cmp(&text(&other.key)))
+        self.age.cmp(&other.age).then_with(|| self.name().cmp(&other.name()))
     }
 }
 

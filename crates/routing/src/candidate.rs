@@ -57,11 +57,10 @@ impl<T> Candidate<T> {
     }
 
     pub(crate) fn rank(&self) -> Rank<'_> {
-        let origin = &self.entry.route.origin;
         Rank {
             shape: self.shape,
             age: self.entry.route.age,
-            name: (&origin.namespace, &origin.name),
+            name: self.entry.route.origin.qualified_name(),
             rule: self.entry.rule.id.index,
             matched: self.match_index as usize,
         }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use portcullis_model::{Age, Match, PathMatch};
+use portcullis_model::{Age, Match, PathMatch, QualifiedName};
 
 /// What decides between two matches of a listener that both take a request, in this order.
 ///
@@ -84,8 +84,8 @@ impl Shape {
 pub(crate) struct Rank<'t> {
     pub(crate) shape: Shape,
     pub(crate) age: Age,
-    /// Namespace and name of the route.
-    pub(crate) name: (&'t str, &'t str),
+    /// The route.
+    pub(crate) name: QualifiedName<'t>,
     pub(crate) rule: usize,
     pub(crate) matched: usize,
 }

@@ -34,7 +34,7 @@ pub(crate) struct Rank {
     pub(crate) headers: usize,
     pub(crate) query: usize,
     pub(crate) age: Reverse<Age>,
-    pub(crate) name: Reverse<(String, String)>,
+    pub(crate) name: Reverse<String>,
     pub(crate) rule: Reverse<usize>,
     pub(crate) matched: Reverse<usize>,
 }
@@ -44,7 +44,8 @@ pub(crate) type Id = ((String, String), usize, usize);
 
 impl Rank {
     pub(crate) fn id(&self) -> Id {
-        (self.name.0.clone(), self.rule.0, self.matched.0)
+        let (namespace, name) = self.name.0.split_once('/').unwrap_or_default();
+        ((namespace.to_owned(), name.to_owned()), self.rule.0, self.matched.0)
     }
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn ranked(listener: &Listener, asked: &Asked) -> Vec<(Rank, bool)> {
                     headers: matched.headers.len(),
                     query: matched.query.len(),
                     age: Reverse(route.age),
-                    name: Reverse((route.origin.namespace.to_string(), route.origin.name.to_string())),
+                    name: Reverse(format!("{}/{}", route.origin.namespace, route.origin.name)),
                     rule: Reverse(rule.id.index),
                     matched: Reverse(index),
                 };
