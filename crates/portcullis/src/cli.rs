@@ -9,6 +9,7 @@ use crate::completions::Completions;
 use crate::docs::Docs;
 use crate::echo::Echo;
 use crate::exit;
+use crate::explain::Explain;
 use crate::run::Run;
 use crate::status::Status;
 use crate::version::Version;
@@ -27,6 +28,7 @@ enum Command {
     Run(Box<Run>),
     Check(Check),
     Status(Status),
+    Explain(Explain),
     Echo(Echo),
     Version(Version),
     Completions(Completions),
@@ -42,6 +44,7 @@ pub fn main() -> ExitCode {
         Command::Run(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Status(command) => command.run(),
+        Command::Explain(command) => command.run(),
         Command::Echo(command) => command.run(),
         Command::Version(command) => command.run(),
         Command::Completions(command) => command.run(),

@@ -10,6 +10,7 @@ mod completions;
 mod docs;
 mod echo;
 mod exit;
+mod explain;
 mod lint;
 mod logs;
 mod offline;

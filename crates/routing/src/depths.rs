@@ -34,3 +34,26 @@ impl Depths {
         self.0.len().checked_sub(1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A depth that no key has any more is not tried again.
+    #[test]
+    fn depths_are_known_while_some_key_has_them() {
+        let mut depths = Depths::default();
+        assert_eq!((depths.deepest(), depths.has(0)), (None, false));
+        [2, 2, 5].map(|depth| depths.add(depth));
+        assert_eq!([0, 2, 4, 5, 6].map(|depth| depths.has(depth)), [false, true, false, true, false]);
+        assert_eq!(depths.deepest(), Some(5));
+        depths.remove(5);
+        assert_eq!((depths.deepest(), depths.has(5)), (Some(2), false));
+        depths.remove(2);
+        assert_eq!((depths.deepest(), depths.has(2)), (Some(2), true));
+        depths.remove(2);
+        assert_eq!((depths.deepest(), depths.has(2)), (None, false));
+        depths.remove(7);
+        assert_eq!(depths.deepest(), None);
+    }
+}

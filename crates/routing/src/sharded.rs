@@ -113,6 +113,14 @@ mod tests {
         assert_eq!((shards.len(), shards.shards.len()), (100, 16));
     }
 
+    /// The hash spreads values over shards: a copy of one is cheap.
+    #[test]
+    fn no_shard_has_much_more_than_its_part() {
+        let shards = shards(10_000);
+        let most = shards.shards.iter().map(|shard| shard.len()).max();
+        assert!(most.is_some_and(|most| (40..3 * SHARD_VALUES).contains(&most)), "{most:?}");
+    }
+
     #[test]
     fn a_change_copies_one_shard() {
         let map = shards(5_000);

@@ -44,6 +44,27 @@ fn the_routes_own_hostname_ranks() {
     assert_eq!(ask(&listener, "GET a.example.com/x").as_deref(), Some("same 0.0"));
 }
 
+/// A listener's wildcard and a route's meet where both match, whichever is the longer.
+#[test]
+fn wildcards_of_listener_and_route_intersect() {
+    let asked = |listener_host: &str, route_host: &str, host: &str| {
+        let routes = vec![std::sync::Arc::new(route("r", &[route_host], vec![vec![prefix("/")]]))];
+        let http = portcullis_model::ListenerProtocol::Http;
+        let port = crate::build::port(vec![listener_of("l", http, listener_host, routes)]);
+        let table = portcullis_routing::PortTable::build(&port, |_, _, _| ());
+        crate::build::with_request(&format!("GET {host}/"), &[], |request| {
+            let listener = table.listener_for_host(portcullis_routing::Scheme::Http, request.host);
+            listener.is_some_and(|listener| listener.lookup(request).is_some())
+        })
+    };
+    assert!(asked("*.l.org", "t.l.org", "t.l.org"));
+    assert!(!asked("*.l.org", "t.l.org", "u.l.org"));
+    assert!(asked("*.e.com", "*.a.e.com", "x.a.e.com"));
+    assert!(!asked("*.e.com", "*.a.e.com", "x.e.com"));
+    assert!(asked("*.a.e.com", "*.e.com", "x.a.e.com"));
+    assert!(!asked("*.a.e.com", "*.e.com", "x.e.com"));
+}
+
 #[test]
 fn less_specific_hostnames_are_tried_when_no_rule_matches() {
     let listener = listener(vec![

@@ -1,0 +1,79 @@
+//! Which listener, route, rule, filters and endpoints a request meets, and why not the others.
+//!
+//! Nothing here decides: listeners and rules are looked up in the proxy's own tables, redirects and rewrites are
+//! computed by the proxy's own functions.
+//!
+//! Read in this order: [`question`] (what is asked), [`entrance`] (which port and listener), [`action`] (what the
+//! rule does), [`candidates`] (why not another rule), [`nearest`] (what nearly took it), [`text`] (for a person), [`command`] (the command line).
+
+mod action;
+mod answer;
+mod candidates;
+mod command;
+mod entrance;
+mod nearest;
+mod question;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use portcullis_model::Model;
+use portcullis_proxy::Reason;
+use portcullis_routing::{ListenerTable, Request, Scheme, canonical_path};
+
+pub(crate) use command::Explain;
+
+use answer::{Answer, Refused};
+use entrance::Entrance;
+use question::Question;
+use text::text;
+
+/// What becomes of a request, and why.
+fn explain(model: &Model, question: &Question) -> Answer {
+    let mut answer = Answer::to(question);
+    if let Err(refused) = follow(model, question, &mut answer) {
+        if refused.may_be_a_slip() {
+            answer.nearest = nearest::misses(model, question, &answer);
+        }
+        answer.refuse(refused, question.is_grpc());
+    }
+    answer
+}
+
+/// Goes the request's way, and notes what it meets.
+fn follow(model: &Model, question: &Question, answer: &mut Answer) -> Result<(), Refused> {
+    let entrance = Entrance::find(model, question)?;
+    answer.address = Some(entrance.address.to_string());
+    let connection = entrance.connect(question, answer)?;
+    let host = question.host()?;
+    let path = canonical_path(&question.path)
+        .map_err(|error| Refused::with(400, Reason::BadRequest, error.to_string()))?;
+    answer.request.path = path.clone().into_owned();
+    let table = entrance.listener(question, connection.as_deref(), &host, answer)?;
+    answer.meet_listener(table.listener());
+    let request = Request::new(&host, &path, question.query(), &question.method, &question.headers[..]);
+    let traced = table.lookup_traced(&request);
+    answer.candidates = candidates::of(&traced, table, &request);
+    let matched = traced.matched.ok_or_else(|| no_rule(table, answer.candidates.len()))?;
+    answer.meet_rule(&matched);
+    action::note(model, question, table.listener(), &matched, &request, answer);
+    Ok(())
+}
+
+fn no_rule(table: &ListenerTable<()>, rules: usize) -> Refused {
+    let listener = table.listener();
+    let message = match (listener.routes.len(), rules) {
+        (0, _) => format!("no route is attached to listener {}", listener.id),
+        (_, 0) => format!("no route of listener {} has a hostname that takes the host", listener.id),
+        (_, _) => format!("no rule of listener {} takes the request", listener.id),
+    };
+    Refused::with(404, Reason::NoRule, message)
+}
+
+/// The name of a scheme in URLs.
+fn scheme_name(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Http => "http",
+        Scheme::Https => "https",
+    }
+}

@@ -1,0 +1,195 @@
+//! What a rule does with a request.
+
+use std::time::Duration;
+
+use portcullis_model::{
+    Action, Endpoint, EndpointAddress, EndpointState, Failure, Filter, HeaderModifier, Hostname, Listener,
+    Model, PathRewrite, Redirect, RewriteUrl, Rule, Target, Timeouts, WeightedBackend,
+};
+use portcullis_proxy::{CompiledRedirect, Reason, rewritten};
+use portcullis_routing::{HeaderSource, Matched, Request, Scheme};
+
+use super::answer::{
+    Answer, BackendView, Change, EndpointView, FilterView, HeadersView, Object, Outcome, TimeoutsView,
+};
+use super::question::Question;
+
+/// Host and path of a request, as filters find them.
+struct Url<'r> {
+    host: &'r str,
+    path: &'r str,
+    prefix_len: Option<usize>,
+}
+
+/// Notes filters, backends and outcome.
+pub(super) fn note<H: HeaderSource + ?Sized>(
+    model: &Model,
+    question: &Question,
+    listener: &Listener,
+    matched: &Matched<'_, ()>,
+    request: &Request<'_, H>,
+    answer: &mut Answer,
+) {
+    let rule = matched.entry().rule();
+    let url = Url { host: request.host, path: request.path, prefix_len: matched.prefix_len() };
+    answer.filters = rule.filters.iter().map(|filter| url.view(filter)).collect();
+    answer.timeouts = timeouts(&rule.timeouts);
+    match &rule.action {
+        Action::Fail(failure) => respond(answer, failure.status, failure.reason.as_str(), &failure.message),
+        Action::Redirect(redirect) => {
+            let location = url.location(redirect, listener, question);
+            let (location, status) = (String::from_utf8_lossy(&location).into_owned(), redirect.status);
+            answer.filters.push(FilterView::RequestRedirect { location: location.clone(), status });
+            (answer.outcome, answer.status, answer.location) =
+                (Outcome::Redirect, Some(status), Some(location));
+        }
+        Action::Forward(forward) => {
+            let total: u64 = forward.backends.iter().map(|backend| u64::from(backend.weight)).sum();
+            let views = forward.backends.iter().map(|backend| view(model, rule, backend, total, &url));
+            answer.backends = views.collect();
+            answer.outcome = Outcome::Forward;
+            refuse_if_all_backends_do(answer);
+        }
+    }
+}
+
+fn respond(answer: &mut Answer, status: u16, reason: &'static str, message: &str) {
+    answer.outcome = Outcome::Respond;
+    (answer.status, answer.reason, answer.message) = (Some(status), Some(reason), Some(message.to_owned()));
+}
+
+/// Where no backend with a share takes requests, the gateway answers all of them: as for the greatest share.
+fn refuse_if_all_backends_do(answer: &mut Answer) {
+    let sharing = || answer.backends.iter().filter(|backend| backend.weight > 0);
+    if sharing().any(|backend| backend.status.is_none()) {
+        return;
+    }
+    let greatest = sharing().rev().max_by_key(|backend| backend.weight).cloned();
+    if let Some(BackendView { status: Some(status), reason: Some(reason), message, .. }) = greatest {
+        respond(answer, status, reason, &message.unwrap_or_default());
+    }
+}
+
+fn view(model: &Model, rule: &Rule, backend: &WeightedBackend, total: u64, url: &Url<'_>) -> BackendView {
+    let endpoints = match &backend.target {
+        Target::Cluster(key) => model.endpoints.get(&key.endpoints),
+        Target::Fail(_) => None,
+    };
+    let used: Vec<&Endpoint> = endpoints.iter().flat_map(|endpoints| endpoints.usable()).collect();
+    let all = endpoints.iter().flat_map(|endpoints| &endpoints.endpoints);
+    let endpoints = all.map(|endpoint| EndpointView {
+        address: address(&endpoint.address),
+        state: match endpoint.state {
+            EndpointState::Ready => "ready",
+            EndpointState::Draining => "draining",
+        },
+        used: used.contains(&endpoint),
+    });
+    let refusal = match &backend.target {
+        Target::Fail(Failure { status, reason, message }) => {
+            Some((*status, reason.as_str(), message.as_ref().to_owned()))
+        }
+        Target::Cluster(_) if used.is_empty() => {
+            Some((503, Reason::NoEndpoint.as_str(), "it has no endpoint that takes requests".to_owned()))
+        }
+        Target::Cluster(_) => None,
+    };
+    let (status, reason, message) = refusal
+        .map_or((None, None, None), |(status, reason, message)| (Some(status), Some(reason), Some(message)));
+    let (host, path) = url.forwarded(rule, backend);
+    BackendView {
+        object: Object::of(&backend.origin),
+        port: backend.port,
+        weight: backend.weight,
+        share: f64::from(backend.weight) * 100.0 / (total.max(1) as f64),
+        filters: backend.filters.iter().map(|filter| url.view(filter)).collect(),
+        host,
+        path,
+        endpoints: endpoints.collect(),
+        status,
+        reason,
+        message,
+    }
+}
+
+impl Url<'_> {
+    fn view(&self, filter: &Filter) -> FilterView {
+        match filter {
+            Filter::RequestHeaders(modifier) => FilterView::RequestHeaderModifier(headers(modifier)),
+            Filter::ResponseHeaders(modifier) => FilterView::ResponseHeaderModifier(headers(modifier)),
+            Filter::Rewrite(rewrite) => FilterView::UrlRewrite {
+                host: rewrite.hostname.as_ref().map(|hostname| Change {
+                    before: self.host.to_owned(),
+                    after: hostname.as_str().to_owned(),
+                }),
+                path: rewrite
+                    .path
+                    .as_ref()
+                    .map(|change| Change { before: self.path.to_owned(), after: self.rewritten(change) }),
+            },
+        }
+    }
+
+    fn rewritten(&self, change: &PathRewrite) -> String {
+        rewritten(change, self.path, self.prefix_len).into_owned()
+    }
+
+    /// Host and path that a backend sees: of two changes its own holds, for both mean what the rule matched.
+    fn forwarded(&self, rule: &Rule, backend: &WeightedBackend) -> (String, String) {
+        let rewrites = || backend.filters.iter().rev().chain(rule.filters.iter().rev()).filter_map(rewrite);
+        let host =
+            rewrites().find_map(|rewrite| rewrite.hostname.as_ref()).map_or(self.host, Hostname::as_str);
+        let path = rewrites().find_map(|rewrite| rewrite.path.as_ref());
+        (host.to_owned(), path.map_or_else(|| self.path.to_owned(), |change| self.rewritten(change)))
+    }
+
+    fn location(&self, redirect: &Redirect, listener: &Listener, question: &Question) -> Vec<u8> {
+        let scheme = Scheme::of(&listener.protocol);
+        let compiled = CompiledRedirect::compile(redirect, scheme, listener.port, question.port_offset);
+        let query = question.query.as_deref();
+        compiled.location(self.host, self.path, query.map(str::as_bytes), self.prefix_len)
+    }
+}
+
+fn rewrite(filter: &Filter) -> Option<&RewriteUrl> {
+    match filter {
+        Filter::Rewrite(rewrite) => Some(rewrite),
+        Filter::RequestHeaders(_) | Filter::ResponseHeaders(_) => None,
+    }
+}
+
+fn headers(modifier: &HeaderModifier) -> HeadersView {
+    let pairs = |pairs: &[(portcullis_model::HeaderName, portcullis_model::HeaderValue)]| {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        pairs.iter().map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect()
+    };
+    HeadersView {
+        set: pairs(&modifier.set),
+        add: pairs(&modifier.add),
+        remove: modifier.remove.iter().map(|name| name.as_str().to_owned()).collect(),
+    }
+}
+
+fn timeouts(timeouts: &Timeouts) -> Option<TimeoutsView> {
+    let some = timeouts.request.is_some() || timeouts.backend_request.is_some();
+    some.then(|| TimeoutsView {
+        request: timeouts.request.map(duration),
+        backend_request: timeouts.backend_request.map(duration),
+    })
+}
+
+/// As the Gateway API writes durations (GEP-2257), in milliseconds where seconds do not suffice.
+fn duration(duration: Duration) -> String {
+    match duration.subsec_millis() {
+        0 => format!("{}s", duration.as_secs()),
+        _ => format!("{}ms", duration.as_millis()),
+    }
+}
+
+fn address(address: &EndpointAddress) -> String {
+    match address {
+        EndpointAddress::Socket(address) => address.to_string(),
+        EndpointAddress::Name { hostname, port } => format!("{}:{port}", hostname.as_str()),
+        EndpointAddress::Unix(path) => format!("unix:{path}"),
+    }
+}

@@ -1,0 +1,102 @@
+//! `portcullis explain`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use portcullis_api::Diagnostic;
+
+use super::{Question, explain, text};
+use crate::exit::{Failure, Outcome};
+use crate::offline::Offline;
+use crate::output::{self, Output};
+use crate::render::{Paint, diagnostics_text};
+
+/// Say which listener, route, rule, filters and endpoints a request meets, and why not the others
+#[derive(Args, Debug)]
+#[command(override_usage = "portcullis explain [OPTIONS] [METHOD] URL --from PATH...")]
+#[command(after_help = "Examples:
+  portcullis explain http://shop.localhost/ --from examples/quickstart
+  portcullis explain POST https://shop.localhost/ -H 'x-version: 2' --from gateway.yaml -o json
+
+A Host header (-H 'Host: NAME') is for the request, and the URL's host for the TLS handshake, as with curl.")]
+pub(crate) struct Explain {
+    /// The request: a method (default: GET) and a URL
+    #[arg(value_name = "[METHOD] URL", required = true)]
+    request: Vec<String>,
+    /// A header of the request; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+    /// Files and folders (*.yaml, *.yml, *.json, recursively); - is standard input; may be repeated
+    #[arg(long, value_name = "PATH", required = true)]
+    from: Vec<PathBuf>,
+    /// What `run` was told to add to every listener's port
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    port_offset: u16,
+    /// For whom to print it
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    output: Output,
+}
+
+impl Explain {
+    pub(crate) fn run(&self) -> Result<Outcome, Failure> {
+        let (method, url, more) = self.request()?;
+        let question = Question::new(method, url, &self.headers).map_err(|error| {
+            Failure::usage(error.to_string())
+                .hint("write explain [METHOD] URL, such as http://a.example/path")
+        })?;
+        let question = question.behind_offset(self.port_offset);
+        let paths: Vec<PathBuf> = self.from.iter().cloned().chain(more.iter().map(PathBuf::from)).collect();
+        let offline = Offline::read(&paths);
+        let answer = explain(&offline.resolver.resolved().model, &question);
+        match self.output {
+            Output::Text => output::print(&text(&answer, Paint::stdout()))?,
+            Output::Json => output::print_json(
+                &serde_json::to_value(&answer)
+                    .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?,
+            )?,
+        }
+        // What was refused has no part in the answer: say so where it does not disturb a program.
+        let refused: Vec<Diagnostic> = offline.refusals.into_iter().filter(Diagnostic::is_error).collect();
+        eprint!("{}", diagnostics_text(&refused, Paint::stderr()));
+        Ok(if refused.is_empty() { Outcome::Clean } else { Outcome::Refused })
+    }
+
+    /// Method and URL, and what follows them: paths, after `--from`'s first.
+    fn request(&self) -> Result<(&str, &str, &[String]), Failure> {
+        let is_method = |word: &str| !word.contains(['/', ':', '.']);
+        match self.request.as_slice() {
+            [method, url, more @ ..] if is_method(method) => Ok((method, url, more)),
+            [url, more @ ..] => Ok(("GET", url, more)),
+            [] => Err(Failure::usage("a URL is missing")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        explain: Explain,
+    }
+
+    fn parsed(words: &[&str]) -> (String, String, Vec<String>) {
+        let line = Line::try_parse_from([&["explain"], words].concat()).unwrap();
+        let (method, url, more) = line.explain.request().unwrap();
+        (method.to_owned(), url.to_owned(), more.to_vec())
+    }
+
+    #[test]
+    fn the_method_may_be_left_out_and_paths_may_follow() {
+        let expected = |method: &str, more: &[&str]| {
+            (method.to_owned(), "http://a/".to_owned(), more.iter().map(|one| (*one).to_owned()).collect())
+        };
+        assert_eq!(parsed(&["http://a/", "--from", "x"]), expected("GET", &[]));
+        assert_eq!(parsed(&["PUT", "http://a/", "--from", "x", "y"]), expected("PUT", &["y"]));
+        assert_eq!(parsed(&["--from", "x", "http://a/", "y.yaml"]), expected("GET", &["y.yaml"]));
+    }
+}

@@ -1,0 +1,404 @@
+//! Answers about hand-built models.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use portcullis_model::{
+    Action, Age, BindAddress, Certificate, Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState,
+    Endpoints, EndpointsKey, Failure, FailureReason, Filter, Forward, HeaderMatch, HeaderModifier,
+    HeaderName, HeaderValue, HostPattern, Hostname, Listener, ListenerId, ListenerProtocol, Match, Model,
+    Origin, PathMatch, PathRewrite, Port, Redirect, RewriteUrl, Route, Rule, RuleId, Target, Timeouts,
+    TlsOptions, TlsServer, UpstreamProtocol, ValueMatch, WeightedBackend,
+};
+use serde_json::{Value, json};
+
+use super::answer::Outcome;
+use super::{Question, explain, text};
+use crate::render::Paint;
+
+fn origin(kind: &str, name: &str) -> Origin {
+    Origin { kind: kind.into(), namespace: "default".into(), name: name.into() }
+}
+
+fn prefix(path: &str) -> Match {
+    let path = PathMatch::Prefix(path.trim_end_matches('/').into());
+    Match { path, method: None, headers: vec![], query: vec![] }
+}
+
+fn rule(matched: Match, action: Action) -> Rule {
+    let id = RuleId { route: origin("HTTPRoute", ""), index: 0, name: None };
+    Rule { id, matches: vec![matched], filters: vec![], action, timeouts: Timeouts::default() }
+}
+
+fn route(name: &str, hosts: &[&str], rules: Vec<Rule>) -> Arc<Route> {
+    let of = origin("HTTPRoute", name);
+    let place = |(index, rule): (usize, Rule)| {
+        Arc::new(Rule { id: RuleId { route: of.clone(), index, ..rule.id.clone() }, ..rule })
+    };
+    let hosts: &[&str] = if hosts.is_empty() { &[""] } else { hosts };
+    let hostnames = hosts.iter().map(|host| HostPattern::parse(host)).collect();
+    let rules = rules.into_iter().enumerate().map(place).collect();
+    Arc::new(Route { origin: of, age: Age::UNKNOWN, hostnames, rules })
+}
+
+fn listener(
+    name: &str,
+    port: u16,
+    host: &str,
+    protocol: ListenerProtocol,
+    routes: Vec<Arc<Route>>,
+) -> Arc<Listener> {
+    let gateway = origin("Gateway", "gw");
+    let id = ListenerId { gateway: gateway.clone(), owner: gateway, name: name.into() };
+    Arc::new(Listener { id, port, hostname: HostPattern::parse(host), protocol, routes })
+}
+
+fn cluster(service: &str) -> ClusterKey {
+    let endpoints = EndpointsKey { origin: origin("Service", service), port: 80 };
+    ClusterKey { endpoints, protocol: UpstreamProtocol::Http1 }
+}
+
+fn backend(service: &str, weight: u32) -> WeightedBackend {
+    let target = Target::Cluster(cluster(service));
+    WeightedBackend { origin: origin("Service", service), port: Some(80), weight, target, filters: vec![] }
+}
+
+fn to(services: &[(&str, u32)]) -> Action {
+    let backends = services.iter().map(|(service, weight)| backend(service, *weight)).collect();
+    Action::Forward(Forward { backends })
+}
+
+/// Services `a` (one ready, one draining endpoint), `drained` (one draining) and `empty`.
+fn model(listeners: Vec<Arc<Listener>>) -> Model {
+    let mut model = Model::default();
+    let endpoint = |last, state| Endpoint {
+        address: EndpointAddress::Socket((Ipv4Addr::new(10, 0, 0, last), 8080).into()),
+        state,
+    };
+    for (service, endpoints) in [
+        ("a", vec![endpoint(1, EndpointState::Ready), endpoint(2, EndpointState::Draining)]),
+        ("drained", vec![endpoint(3, EndpointState::Draining)]),
+        ("empty", vec![]),
+    ] {
+        let key = cluster(service);
+        model
+            .endpoints
+            .insert(key.endpoints.clone(), Arc::new(Endpoints { key: key.endpoints.clone(), endpoints }));
+        model.clusters.insert(key.clone(), Arc::new(Cluster { key }));
+    }
+    for listener in listeners {
+        let address = BindAddress { ip: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: listener.port };
+        let port = model.ports.entry(address).or_insert_with(|| Arc::new(Port { listeners: vec![] }));
+        let mut listeners = port.listeners.clone();
+        listeners.push(listener);
+        *port = Arc::new(Port { listeners });
+    }
+    model
+}
+
+fn ask(model: &Model, url: &str, headers: &[&str]) -> Value {
+    let (method, url) = url.split_once(' ').unwrap_or(("GET", url));
+    let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
+    let answer = explain(model, &Question::new(method, url, &headers).unwrap());
+    serde_json::to_value(answer).unwrap()
+}
+
+fn clear(routes: Vec<Arc<Route>>) -> Model {
+    model(vec![listener("web", 80, "", ListenerProtocol::Http, routes)])
+}
+
+#[test]
+fn a_forwarded_request_meets_listener_route_filters_and_endpoints() {
+    let rewrite =
+        RewriteUrl { hostname: Hostname::new("inner.test"), path: Some(PathRewrite::Prefix("/".into())) };
+    let mut forwarding = rule(prefix("/v1"), to(&[("a", 3), ("empty", 1)]));
+    forwarding.filters = vec![Filter::Rewrite(rewrite)];
+    forwarding.timeouts.request = Some(std::time::Duration::from_millis(1500));
+    let model = clear(vec![route("r", &["a.test"], vec![forwarding, rule(prefix("/"), to(&[("a", 1)]))])]);
+    let answer = ask(&model, "http://a.test/v1/x?q=1", &[]);
+    assert_eq!(answer["outcome"], "forward");
+    assert_eq!(answer.get("status"), None);
+    assert_eq!(answer["gateway"], json!({"kind": "Gateway", "namespace": "default", "name": "gw"}));
+    assert_eq!(answer["listener"]["name"], "web");
+    assert_eq!(answer["route"], json!({"kind": "HTTPRoute", "namespace": "default", "name": "r"}));
+    assert_eq!(answer["rule"], json!({"index": 0}));
+    assert_eq!(
+        answer["match"],
+        json!({"index": 0, "hostname": "a.test", "path": {"type": "PathPrefix", "value": "/v1"}})
+    );
+    assert_eq!(
+        answer["filters"],
+        json!([{
+            "type": "URLRewrite",
+            "host": {"before": "a.test", "after": "inner.test"},
+            "path": {"before": "/v1/x", "after": "/x"},
+        }])
+    );
+    assert_eq!(answer["timeouts"], json!({"request": "1500ms"}));
+    assert_eq!(
+        answer["backends"],
+        json!([
+            {
+                "object": {"kind": "Service", "namespace": "default", "name": "a"},
+                "port": 80, "weight": 3, "share": 75.0, "filters": [], "host": "inner.test", "path": "/x",
+                "endpoints": [
+                    {"address": "10.0.0.1:8080", "state": "ready", "used": true},
+                    {"address": "10.0.0.2:8080", "state": "draining", "used": false},
+                ],
+            },
+            {
+                "object": {"kind": "Service", "namespace": "default", "name": "empty"},
+                "port": 80, "weight": 1, "share": 25.0, "filters": [], "host": "inner.test", "path": "/x",
+                "endpoints": [], "status": 503, "reason": "no_endpoint",
+                "message": "it has no endpoint that takes requests",
+            },
+        ])
+    );
+    assert_eq!(answer["candidates"][0]["verdict"], "lost");
+    assert_eq!(answer["candidates"][0]["by"], "pathLength");
+    assert_eq!(answer["candidates"][0]["rule"], json!({"index": 1}));
+}
+
+#[test]
+fn a_backends_rewrite_replaces_what_the_rule_matched() {
+    let mut own = backend("a", 1);
+    let change = Some(PathRewrite::Prefix("/own".into()));
+    own.filters = vec![Filter::Rewrite(RewriteUrl { hostname: None, path: change })];
+    let forward = Action::Forward(Forward { backends: vec![own] });
+    let answer = ask(&clear(vec![route("r", &[], vec![rule(prefix("/v1"), forward)])]), "http://a/v1/x", &[]);
+    assert_eq!(answer["backends"][0]["path"], "/own/x");
+    assert_eq!(answer["backends"][0]["host"], "a");
+}
+
+#[test]
+fn a_redirect_has_its_location() {
+    let redirect =
+        Redirect { scheme: Some("https".into()), hostname: None, port: None, path: None, status: 301 };
+    let model = clear(vec![route("r", &[], vec![rule(prefix("/"), Action::Redirect(redirect))])]);
+    let answer = ask(&model, "http://a.test/x?y=z", &[]);
+    assert_eq!((&answer["outcome"], &answer["status"]), (&json!("redirect"), &json!(301)));
+    assert_eq!(answer["location"], "https://a.test/x?y=z");
+    assert_eq!(
+        answer["filters"],
+        json!([{"type": "RequestRedirect", "location": "https://a.test/x?y=z", "status": 301}])
+    );
+}
+
+/// `run --port-offset`: the URL has the moved port, and so has Location.
+#[test]
+fn an_offset_moves_ports() {
+    let redirect =
+        Redirect { scheme: Some("https".into()), hostname: None, port: None, path: None, status: 301 };
+    let model = clear(vec![route("r", &[], vec![rule(prefix("/"), Action::Redirect(redirect))])]);
+    let question = Question::new("GET", "http://a.test:8080/x", &[]).unwrap().behind_offset(8000);
+    let answer = explain(&model, &question);
+    assert_eq!(answer.location.as_deref(), Some("https://a.test:8443/x"));
+    assert_eq!(answer.listener.unwrap().port, 80);
+    let below = Question::new("GET", "http://a.test/", &[]).unwrap().behind_offset(8000);
+    assert_eq!(explain(&model, &below).reason, Some("no_listener"));
+}
+
+/// A rule that fails by configuration answers itself, as does one of which no backend takes requests.
+#[test]
+fn a_rule_that_fails_responds() {
+    let failure =
+        Failure { status: 500, reason: FailureReason::RuleInvalid, message: "a filter is unknown".into() };
+    let mut missing = backend("gone", 2);
+    missing.target = Target::Fail(Failure {
+        status: 500,
+        reason: FailureReason::BackendInvalid,
+        message: "Service default/gone does not exist".into(),
+    });
+    let backends = vec![backend("empty", 1), missing];
+    let model = clear(vec![route(
+        "r",
+        &[],
+        vec![
+            rule(prefix("/invalid"), Action::Fail(failure)),
+            rule(prefix("/empty"), to(&[("empty", 1)])),
+            rule(prefix("/mixed"), Action::Forward(Forward { backends })),
+            rule(prefix("/drained"), to(&[("drained", 1)])),
+        ],
+    )]);
+    let short = |path: &str| {
+        let answer = ask(&model, &format!("http://a{path}"), &[]);
+        json!([answer["outcome"], answer["status"], answer["reason"]])
+    };
+    assert_eq!(short("/invalid"), json!(["respond", 500, "rule_invalid"]));
+    assert_eq!(short("/empty"), json!(["respond", 503, "no_endpoint"]));
+    assert_eq!(short("/mixed"), json!(["respond", 500, "backend_invalid"]));
+    assert_eq!(short("/drained"), json!(["forward", null, null]));
+}
+
+#[test]
+fn what_nothing_takes_is_rejected_with_the_nearest() {
+    let mut with_header = prefix("/api");
+    let name = HeaderName::new("x-version").unwrap();
+    with_header.headers.push(HeaderMatch { name, value: ValueMatch::Exact("2".into()) });
+    let model = model(vec![
+        listener(
+            "web",
+            80,
+            "*.shop.test",
+            ListenerProtocol::Http,
+            vec![route(
+                "r",
+                &["www.shop.test"],
+                vec![rule(with_header, to(&[("a", 1)])), rule(prefix("/carts"), to(&[("a", 1)]))],
+            )],
+        ),
+        listener("other", 8080, "", ListenerProtocol::Http, vec![]),
+    ]);
+    let short = |url: &str, headers: &[&str]| {
+        let answer = ask(&model, url, headers);
+        json!([answer["outcome"], answer["status"], answer["reason"], answer["nearest"]])
+    };
+    assert_eq!(
+        short("http://www.shop.test/api", &["X-Version: 1"]),
+        json!([
+            "reject",
+            404,
+            "no_rule",
+            ["HTTPRoute default/r rule 0 has the path; header x-version: want \"2\", got \"1\""]
+        ])
+    );
+    assert_eq!(
+        short("http://www.shop.test/crats/1", &[]),
+        json!([
+            "reject",
+            404,
+            "no_rule",
+            ["HTTPRoute default/r rule 1 wants the path /carts: a letter or two differ"]
+        ])
+    );
+    assert_eq!(
+        short("http://wwv.shop.test/carts", &[]),
+        json!([
+            "reject",
+            404,
+            "no_rule",
+            [
+                "listener Gateway/default/gw/other (HTTP port 8080) takes the host wwv.shop.test",
+                "HTTPRoute/default/r takes www.shop.test, not wwv.shop.test"
+            ]
+        ])
+    );
+    assert_eq!(short("http://shop.test/carts", &[])[2], json!("no_listener"));
+    assert_eq!(
+        short("http://shop.test/", &["content-type: application/grpc+proto"])[1],
+        json!(200) // grpc-status 12
+    );
+    assert_eq!(short("http://www.shop.test:81/", &[])[1], json!(null));
+    assert_eq!(short("http://www.shop.test/%zz", &[])[1], json!(400));
+    assert_eq!(short("http://www.shop.test/", &["host: a", "host: b"])[1], json!(400));
+    assert_eq!(short("http://www.shop.test/%zz", &[])[3], json!([])); // no other place would take it
+    assert_eq!(
+        short("https://www.shop.test:80/", &[]),
+        json!([
+            "reject",
+            null,
+            "tls_handshake",
+            ["listener Gateway/default/gw/other (HTTP port 8080) takes the host www.shop.test"]
+        ])
+    );
+}
+
+fn tls(name: &str) -> ListenerProtocol {
+    let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+    let certificate = Certificate::parse(
+        origin("Secret", "cert"),
+        made.cert.pem().as_bytes(),
+        made.signing_key.serialize_pem().as_bytes(),
+    );
+    let certificates = vec![Arc::new(certificate.unwrap())];
+    ListenerProtocol::Https(Some(Arc::new(TlsServer { certificates, options: TlsOptions::default() })))
+}
+
+#[test]
+fn a_server_name_chooses_listener_and_certificate() {
+    let routes = || vec![route("r", &[], vec![rule(prefix("/"), to(&[("a", 1)]))])];
+    let model = model(vec![
+        listener("wild", 443, "*.a.test", tls("*.a.test"), routes()),
+        listener("own", 443, "b.a.test", tls("other.test"), routes()),
+        listener("bare", 443, "c.a.test", ListenerProtocol::Https(None), routes()),
+    ]);
+    let answer = ask(&model, "https://x.a.test/", &[]);
+    assert_eq!(answer["outcome"], "forward");
+    assert_eq!(answer["tls"]["serverName"], "x.a.test");
+    assert_eq!(answer["tls"]["listener"]["name"], "wild");
+    assert_eq!(answer["tls"]["certificate"]["names"], json!(["*.a.test"]));
+    assert_eq!(answer["tls"]["certificate"]["namesServer"], true);
+    let own = ask(&model, "https://b.a.test/", &[]);
+    assert_eq!(own["listener"]["name"], "own");
+    assert_eq!(own["tls"]["certificate"]["namesServer"], false);
+    assert_eq!(own["rivalListeners"][0]["listener"]["name"], "wild");
+    assert_eq!(own["rivalListeners"][0]["lost"], "*.a.test is less specific than b.a.test");
+    let short = |url: &str, headers: &[&str]| {
+        let answer = ask(&model, url, headers);
+        json!([answer["outcome"], answer["status"], answer["reason"]])
+    };
+    assert_eq!(short("https://x.a.test/", &["Host: b.a.test"]), json!(["reject", 421, "misdirected"]));
+    assert_eq!(short("https://x.a.test/", &["Host: y.a.test"]), json!(["forward", null, null]));
+    assert_eq!(short("https://x.a.test/", &["Host: z.test"]), json!(["reject", 404, "no_listener"]));
+    assert_eq!(short("https://z.test/", &[]), json!(["reject", null, "unknown_server_name"]));
+    assert_eq!(short("https://10.0.0.1/", &[]), json!(["reject", null, "unknown_server_name"]));
+    assert_eq!(short("https://c.a.test/", &[]), json!(["reject", null, "no_certificate"]));
+    assert_eq!(short("http://x.a.test:443/", &[]), json!(["reject", null, "tls_handshake"]));
+}
+
+#[test]
+fn a_shadowed_rule_is_told() {
+    let rules = vec![rule(prefix("/"), to(&[("a", 1)])), rule(prefix("/"), to(&[("empty", 1)]))];
+    let answer = ask(&clear(vec![route("r", &[], rules)]), "http://a/", &[]);
+    assert_eq!(
+        answer["candidates"][0]["shadowedBy"],
+        json!({"route": {"kind": "HTTPRoute", "namespace": "default", "name": "r"}, "rule": {"index": 0}})
+    );
+}
+
+/// Each rule stands once among the candidates, by the match that came nearest.
+#[test]
+fn of_a_rules_matches_the_nearest_is_told() {
+    let mut two = rule(prefix("/far"), to(&[("a", 1)]));
+    two.matches.push(Match { method: Some("POST".into()), ..prefix("/x") });
+    let answer = ask(&clear(vec![route("r", &[], vec![two])]), "http://a/x", &[]);
+    assert_eq!(answer["candidates"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["candidates"][0]["match"]["index"], 1);
+    assert_eq!(answer["candidates"][0]["detail"], "method: want POST, got GET");
+    assert_eq!(answer["candidates"][0]["by"], "method");
+}
+
+#[test]
+fn a_person_reads_lines() {
+    let mut forwarding = rule(prefix("/v1"), to(&[("a", 2), ("empty", 1)]));
+    let value = |text: &str| HeaderValue::new(text.as_bytes()).unwrap();
+    forwarding.filters = vec![Filter::RequestHeaders(HeaderModifier {
+        set: vec![(HeaderName::new("x-a").unwrap(), value("1"))],
+        ..HeaderModifier::default()
+    })];
+    let model = clear(vec![route("r", &[], vec![rule(prefix("/"), to(&[("a", 1)])), forwarding])]);
+    let answer = explain(&model, &Question::new("GET", "http://a.test/v1/x?q", &[]).unwrap());
+    assert_eq!(answer.outcome, Outcome::Forward);
+    let expected = "\
+GET http://a.test/v1/x?q
+answer     forwarded to a backend
+listener   web of Gateway default/gw (HTTP, port 80, every host)
+route      HTTPRoute default/r, rule 1
+match      path prefix /v1
+filters    request headers: set x-a: 1
+backends   66.7% Service default/a:80 as a.test/v1/x
+             10.0.0.1:8080 ready
+             10.0.0.2:8080 draining, not used while others are ready
+           33.3% Service default/empty:80 as a.test/v1/x
+             503 (no_endpoint): it has no endpoint that takes requests
+not taken  = HTTPRoute default/r, rule 0: matches too, but its path is shorter
+";
+    assert_eq!(text(&answer, Paint::PLAIN), expected);
+    let refused = explain(&model, &Question::new("GET", "http://a.test:81/", &[]).unwrap());
+    assert_eq!(
+        text(&refused, Paint::PLAIN),
+        "GET http://a.test:81/\n\
+         answer     no answer (no_listener): no listener is bound to port 81\n\
+         nearest    listener Gateway/default/gw/web (HTTP port 80) takes the host a.test\n"
+    );
+}
