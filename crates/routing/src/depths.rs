@@ -44,7 +44,9 @@ mod tests {
     fn depths_are_known_while_some_key_has_them() {
         let mut depths = Depths::default();
         assert_eq!((depths.deepest(), depths.has(0)), (None, false));
-        [2, 2, 5].map(|depth| depths.add(depth));
+        for depth in [2, 2, 5] {
+            depths.add(depth);
+        }
         assert_eq!([0, 2, 4, 5, 6].map(|depth| depths.has(depth)), [false, true, false, true, false]);
         assert_eq!(depths.deepest(), Some(5));
         depths.remove(5);

@@ -48,7 +48,7 @@ pub(super) fn note<H: HeaderSource + ?Sized>(
             let views = forward.backends.iter().map(|backend| view(model, rule, backend, total, &url));
             answer.backends = views.collect();
             answer.outcome = Outcome::Forward;
-            refuse_if_all_backends_do(answer);
+            note_if_none_takes_requests(answer);
         }
     }
 }
@@ -58,15 +58,18 @@ fn respond(answer: &mut Answer, status: u16, reason: &'static str, message: &str
     (answer.status, answer.reason, answer.message) = (Some(status), Some(reason), Some(message.to_owned()));
 }
 
-/// Where no backend with a share takes requests, the gateway answers all of them: as for the greatest share.
-fn refuse_if_all_backends_do(answer: &mut Answer) {
+/// Where no backend with a share takes requests, the gateway answers all of them: here as for the greatest share.
+/// That is still a forward where only endpoints are lacking, for they come and go.
+fn note_if_none_takes_requests(answer: &mut Answer) {
     let sharing = || answer.backends.iter().filter(|backend| backend.weight > 0);
     if sharing().any(|backend| backend.status.is_none()) {
         return;
     }
+    let lacking = sharing().any(|backend| backend.reason == Some(Reason::NoEndpoint.as_str()));
     let greatest = sharing().rev().max_by_key(|backend| backend.weight).cloned();
     if let Some(BackendView { status: Some(status), reason: Some(reason), message, .. }) = greatest {
         respond(answer, status, reason, &message.unwrap_or_default());
+        answer.outcome = if lacking { Outcome::Forward } else { Outcome::Respond };
     }
 }
 

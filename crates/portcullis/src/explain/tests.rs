@@ -198,7 +198,8 @@ fn an_offset_moves_ports() {
     assert_eq!(explain(&model, &below).reason, Some("no_listener"));
 }
 
-/// A rule that fails by configuration answers itself, as does one of which no backend takes requests.
+/// The gateway answers itself where the configuration demands it, and where no endpoint is there; only the first is
+/// an outcome of its own, for endpoints come and go.
 #[test]
 fn a_rule_that_fails_responds() {
     let failure =
@@ -209,7 +210,8 @@ fn a_rule_that_fails_responds() {
         reason: FailureReason::BackendInvalid,
         message: "Service default/gone does not exist".into(),
     });
-    let backends = vec![backend("empty", 1), missing];
+    let backends = vec![backend("empty", 1), missing.clone()];
+    let gone = Action::Forward(Forward { backends: vec![missing] });
     let model = clear(vec![route(
         "r",
         &[],
@@ -217,6 +219,7 @@ fn a_rule_that_fails_responds() {
             rule(prefix("/invalid"), Action::Fail(failure)),
             rule(prefix("/empty"), to(&[("empty", 1)])),
             rule(prefix("/mixed"), Action::Forward(Forward { backends })),
+            rule(prefix("/gone"), gone),
             rule(prefix("/drained"), to(&[("drained", 1)])),
         ],
     )]);
@@ -225,17 +228,18 @@ fn a_rule_that_fails_responds() {
         json!([answer["outcome"], answer["status"], answer["reason"]])
     };
     assert_eq!(short("/invalid"), json!(["respond", 500, "rule_invalid"]));
-    assert_eq!(short("/empty"), json!(["respond", 503, "no_endpoint"]));
-    assert_eq!(short("/mixed"), json!(["respond", 500, "backend_invalid"]));
+    assert_eq!(short("/empty"), json!(["forward", 503, "no_endpoint"]));
+    assert_eq!(short("/mixed"), json!(["forward", 500, "backend_invalid"]));
+    assert_eq!(short("/gone"), json!(["respond", 500, "backend_invalid"]));
     assert_eq!(short("/drained"), json!(["forward", null, null]));
 }
 
-#[test]
-fn what_nothing_takes_is_rejected_with_the_nearest() {
+/// A shop on port 80, whose API asks for a header, and a listener for every host on port 8080.
+fn shop() -> Model {
     let mut with_header = prefix("/api");
     let name = HeaderName::new("x-version").unwrap();
     with_header.headers.push(HeaderMatch { name, value: ValueMatch::Exact("2".into()) });
-    let model = model(vec![
+    model(vec![
         listener(
             "web",
             80,
@@ -248,13 +252,20 @@ fn what_nothing_takes_is_rejected_with_the_nearest() {
             )],
         ),
         listener("other", 8080, "", ListenerProtocol::Http, vec![]),
-    ]);
-    let short = |url: &str, headers: &[&str]| {
-        let answer = ask(&model, url, headers);
-        json!([answer["outcome"], answer["status"], answer["reason"], answer["nearest"]])
-    };
+    ])
+}
+
+/// Outcome, status, reason code and nearest misses.
+fn refusal(model: &Model, url: &str, headers: &[&str]) -> Value {
+    let answer = ask(model, url, headers);
+    json!([answer["outcome"], answer["status"], answer["reason"], answer["nearest"]])
+}
+
+#[test]
+fn what_nothing_takes_is_rejected_with_the_nearest() {
+    let model = shop();
     assert_eq!(
-        short("http://www.shop.test/api", &["X-Version: 1"]),
+        refusal(&model, "http://www.shop.test/api", &["X-Version: 1"]),
         json!([
             "reject",
             404,
@@ -263,7 +274,7 @@ fn what_nothing_takes_is_rejected_with_the_nearest() {
         ])
     );
     assert_eq!(
-        short("http://www.shop.test/crats/1", &[]),
+        refusal(&model, "http://www.shop.test/crats/1", &[]),
         json!([
             "reject",
             404,
@@ -272,7 +283,7 @@ fn what_nothing_takes_is_rejected_with_the_nearest() {
         ])
     );
     assert_eq!(
-        short("http://wwv.shop.test/carts", &[]),
+        refusal(&model, "http://wwv.shop.test/carts", &[]),
         json!([
             "reject",
             404,
@@ -283,17 +294,23 @@ fn what_nothing_takes_is_rejected_with_the_nearest() {
             ]
         ])
     );
-    assert_eq!(short("http://shop.test/carts", &[])[2], json!("no_listener"));
+}
+
+/// Requests that break HTTP, and connections that come to nothing, are rejected too.
+#[test]
+fn each_rejection_has_its_status() {
+    let model = shop();
+    assert_eq!(refusal(&model, "http://shop.test/carts", &[])[2], json!("no_listener"));
     assert_eq!(
-        short("http://shop.test/", &["content-type: application/grpc+proto"])[1],
+        refusal(&model, "http://shop.test/", &["content-type: application/grpc+proto"])[1],
         json!(200) // grpc-status 12
     );
-    assert_eq!(short("http://www.shop.test:81/", &[])[1], json!(null));
-    assert_eq!(short("http://www.shop.test/%zz", &[])[1], json!(400));
-    assert_eq!(short("http://www.shop.test/", &["host: a", "host: b"])[1], json!(400));
-    assert_eq!(short("http://www.shop.test/%zz", &[])[3], json!([])); // no other place would take it
+    assert_eq!(refusal(&model, "http://www.shop.test:81/", &[])[1], json!(null));
+    assert_eq!(refusal(&model, "http://www.shop.test/%zz", &[])[1], json!(400));
+    assert_eq!(refusal(&model, "http://www.shop.test/", &["host: a", "host: b"])[1], json!(400));
+    assert_eq!(refusal(&model, "http://www.shop.test/%zz", &[])[3], json!([])); // no other place would take it
     assert_eq!(
-        short("https://www.shop.test:80/", &[]),
+        refusal(&model, "https://www.shop.test:80/", &[]),
         json!([
             "reject",
             null,

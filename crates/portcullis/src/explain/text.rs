@@ -15,8 +15,9 @@ pub(super) fn text(answer: &Answer, paint: Paint) -> String {
     page.line(&paint.strong(request(answer)).to_string());
     let said = outcome(answer);
     let said = match answer.outcome {
-        Outcome::Forward | Outcome::Redirect => paint.good(said),
-        Outcome::Respond => paint.warning(said),
+        Outcome::Redirect => paint.good(said),
+        Outcome::Forward if answer.status.is_none() => paint.good(said),
+        Outcome::Forward | Outcome::Respond => paint.warning(said),
         Outcome::Reject => paint.error(said),
     };
     page.row("answer", &said.to_string());
@@ -80,12 +81,12 @@ fn outcome(answer: &Answer) -> String {
     let reason = answer.reason.unwrap_or_default();
     let message = answer.message.as_deref().unwrap_or_default();
     match (answer.outcome, status) {
-        (Outcome::Forward, _) => "forwarded to a backend".to_owned(),
+        (Outcome::Forward, None) => "forwarded to a backend".to_owned(),
         (Outcome::Redirect, status) => {
             let location = answer.location.as_deref().unwrap_or_default();
             format!("{} to {location}", status.unwrap_or_default())
         }
-        (Outcome::Respond | Outcome::Reject, Some(status)) => match answer.grpc_status {
+        (_, Some(status)) => match answer.grpc_status {
             Some(grpc) => format!("{status} with grpc-status {grpc} ({reason}): {message}"),
             None => format!("{status} ({reason}): {message}"),
         },
