@@ -71,7 +71,7 @@ fn arb_match() -> impl Strategy<Value = Match> {
 pub(crate) fn arb_route(number: usize) -> impl Strategy<Value = Arc<Route>> {
     let host = select(&["", "*.b", "*.a.b", "a.b", "x.a.b", "*.x.a.b", "1.2.3.4", "b"][..]);
     let age = prop_oneof![Just(Age::UNKNOWN), (1..3_i64).prop_map(Age::created_at)];
-    let name = select(&["m/b", "m/a", "n/b", "n/a"][..]);
+    let name = select(&["m/b", "m/a", "m-n/a", "n/b", "n/a"][..]);
     (name, age, vec(host, 0..3), vec(vec(arb_match(), 1..3), 1..4)).prop_map(
         move |(name, age, hosts, rules)| Arc::new(aged_route(&format!("{name}{number}"), age, &hosts, rules)),
     )

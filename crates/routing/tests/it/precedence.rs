@@ -67,6 +67,7 @@ fn age_then_name_then_rule_then_match() {
     assert_eq!(ask(vec![one("a/a", Age::UNKNOWN), one("z/z", newer)]).as_deref(), Some("z 0.0"));
     assert_eq!(ask(vec![one("b/a", older), one("a/b", older)]).as_deref(), Some("b 0.0"));
     assert_eq!(ask(vec![one("a/b", older), one("a/a", older)]).as_deref(), Some("a 0.0"));
+    assert_eq!(ask(vec![one("a/x", older), one("a-b/y", older)]).as_deref(), Some("y 0.0"));
     let rules = vec![vec![exact("/x")], vec![exact("/x"), prefix("/"), prefix("/")], vec![prefix("/")]];
     assert_eq!(ask(vec![route("r", &[], rules)]).as_deref(), Some("r 1.1"));
 }
