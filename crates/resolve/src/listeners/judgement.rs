@@ -46,13 +46,16 @@ pub(crate) type Losses = Vec<(usize, Arc<str>, Loss)>;
 pub(crate) struct Standing<'a> {
     /// Whether two Gateways share an address.
     share: &'a dyn Fn(GatewayIndex, GatewayIndex) -> bool,
+    /// A hostname that nobody claims: finds the conflicts that hold whatever the hostnames are.
+    elsewhere: HostPattern,
     by_host: HashMap<HostPattern, Vec<(Protocol, GatewayIndex)>, FixedState>,
     by_protocol: HashMap<Protocol, Vec<GatewayIndex>, FixedState>,
 }
 
 impl<'a> Standing<'a> {
     pub(crate) fn new(share: &'a dyn Fn(GatewayIndex, GatewayIndex) -> bool) -> Standing<'a> {
-        Standing { share, by_host: HashMap::default(), by_protocol: HashMap::default() }
+        let elsewhere = HostPattern::parse("*.*"); // no hostname field admits it
+        Standing { share, elsewhere, by_host: HashMap::default(), by_protocol: HashMap::default() }
     }
 
     fn add(&mut self, claim: &Claim, gateway: GatewayIndex) {
@@ -79,8 +82,7 @@ impl<'a> Standing<'a> {
             meet(Claim { protocol: *protocol, ..claim.clone() }, *holder);
         }
         for (protocol, holders) in &self.by_protocol {
-            // A hostname that nobody claims: finds those conflicts that hold whatever the hostnames are.
-            let elsewhere = Claim { port: claim.port, protocol: *protocol, hostname: unclaimable() };
+            let elsewhere = Claim { port: claim.port, protocol: *protocol, hostname: self.elsewhere.clone() };
             for holder in holders {
                 meet(elsewhere.clone(), *holder);
             }
@@ -114,11 +116,6 @@ impl<'a> Standing<'a> {
         }
         losses
     }
-}
-
-fn unclaimable() -> HostPattern {
-    // A wildcard over a name that no hostname field admits.
-    HostPattern::parse("*.*")
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use serde_json::json;
 use crate::given;
 
 const ROUTES: usize = 10_000;
+/// Edits over which a cost is averaged.
+const EDITS: usize = 20;
 
 fn route(index: usize, header: &str) -> Object {
     let object = json!({
@@ -52,7 +54,6 @@ fn a_route_among_ten_thousand() {
     let mut resolver = Resolver::new(Engine::native_from_files().assuming_bound(), &store);
     println!("{ROUTES} routes from nothing: {:?}", cpu_time() - started);
     let runs = resolver.runs();
-    const EDITS: usize = 20;
     let mut time = Duration::ZERO;
     for edit in 0..EDITS {
         let change = store.apply([Change::Put(route(edit * 37, &format!("b{edit}")))]);
@@ -68,4 +69,38 @@ fn a_route_among_ten_thousand() {
     let each = (resolver.runs() - runs) / EDITS as u64;
     assert!(each <= 14, "{each} queries run again");
     println!("{each} queries run again");
+}
+
+const SETS: usize = 2_500;
+
+/// One ListenerSet's change among 2,500 of a Gateway, all on one port, each with a hostname of its own.
+#[test]
+fn a_listener_set_among_2500() {
+    let set = |index: usize, hostname: &str| {
+        let listener = json!({"name": "web", "port": 80, "protocol": "HTTP", "hostname": hostname});
+        let set =
+            json!({"ListenerSet": format!("s{index}"), "parentRef": {"name": "gw"}, "listeners": [listener]});
+        given::objects(&set).unwrap().into_iter().map(Change::Put).collect::<Vec<_>>()
+    };
+    let mut store = Store::new();
+    store.apply(given::defaults());
+    let listener = json!({"name": "web", "port": 80, "protocol": "HTTP", "hostname": "gw.test"});
+    let allowed = json!({"namespaces": {"from": "All"}});
+    let gateway = json!({"Gateway": "gw", "listeners": [listener], "allowedListeners": allowed});
+    store.apply(given::objects(&gateway).unwrap().into_iter().map(Change::Put));
+    store.apply((0..SETS).flat_map(|index| set(index, &format!("h{index}.test"))));
+    let started = cpu_time();
+    let mut resolver = Resolver::new(Engine::native_from_files().assuming_bound(), &store);
+    println!("{SETS} ListenerSets from nothing: {:?}", cpu_time() - started);
+    let (runs, started) = (resolver.runs(), cpu_time());
+    for edit in 0..EDITS {
+        let change = store.apply(set(edit * 37, &format!("x{edit}.test")));
+        let changed = resolver.update(&store, &change);
+        assert!(changed.model);
+        assert_eq!(changed.objects.len(), 0, "no status changes");
+    }
+    println!("one ListenerSet of {SETS}: {:?} each", (cpu_time() - started) / EDITS as u32);
+    let each = (resolver.runs() - runs) / EDITS as u64;
+    println!("{each} queries run again");
+    assert!(each <= 24, "{each} queries run again");
 }
