@@ -183,3 +183,23 @@ fn version_and_completions_print_to_standard_output() {
         assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("portcullis"));
     }
 }
+
+#[test]
+fn explain_follows_a_request_through_the_quick_start() {
+    let ask = |words: &[&str]| {
+        let arguments =
+            ["explain"].iter().chain(words).chain(&["--from", "examples/quickstart", "-o", "json"]);
+        let output = program::output(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        json(&output)
+    };
+    let forwarded = ask(&["http://shop.localhost/", "-H", "x-preview: on"]);
+    assert_eq!(forwarded["outcome"], "forward");
+    assert_eq!(forwarded["route"], json!({"kind": "HTTPRoute", "namespace": "shop", "name": "shop"}));
+    assert_eq!(forwarded["backends"][0]["object"]["name"], "storefront-next");
+    assert!(!forwarded["candidates"].as_array().unwrap().is_empty());
+    let redirected = ask(&["GET", "https://shop.localhost/catalogue/hats"]);
+    assert_eq!((&redirected["outcome"], &redirected["status"]), (&json!("redirect"), &json!(301)));
+    let rejected = ask(&["http://elsewhere.localhost/"]);
+    assert_eq!((&rejected["outcome"], &rejected["status"]), (&json!("reject"), &json!(404)));
+}
