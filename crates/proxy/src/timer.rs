@@ -15,6 +15,10 @@ use tokio::sync::Notify;
 /// Ticks are this long: deadlines are met up to one tick late, never early.
 const TICK: Duration = Duration::from_millis(5);
 
+/// The wheel looks at an entry after this many ticks at the latest, a minute, so that one whose timer has gone does
+/// not stay in it until a deadline that may be far off.
+const HORIZON: u64 = 12_000;
+
 /// No deadline.
 const NEVER: u64 = u64::MAX;
 
@@ -106,12 +110,13 @@ impl Wheel {
         let deadline = entry.deadline.get();
         if deadline <= now {
             entry.wake();
-        } else if deadline != NEVER && Rc::strong_count(entry) > 1 {
+        } else if deadline != NEVER {
             self.hold(entry, deadline);
         }
     }
 
-    fn hold(&self, entry: &Rc<Entry>, tick: u64) {
+    fn hold(&self, entry: &Rc<Entry>, deadline: u64) {
+        let tick = deadline.min(self.tick(Instant::now()).saturating_add(HORIZON));
         entry.looked_at.set(tick);
         let mut buckets = self.buckets.borrow_mut();
         let earliest = buckets.first_key_value().is_none_or(|(first, _)| tick < *first);
@@ -167,6 +172,14 @@ impl Timer {
             *waker = Some(cx.waker().clone());
         }
         Poll::Pending
+    }
+}
+
+/// The wheel may hold the entry for a while: it must not hold the task, whose memory a waker keeps.
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.clear();
+        self.entry.waker.take();
     }
 }
 
@@ -246,5 +259,38 @@ mod tests {
             within(&other, std::future::pending::<()>()).await;
             assert!(wheel.buckets.borrow().is_empty());
         });
+    }
+
+    /// A connection that came and went costs its memory only while it was there.
+    #[test]
+    fn an_ended_task_is_not_held_by_its_deadline() {
+        struct Task;
+        impl std::task::Wake for Task {
+            fn wake(self: std::sync::Arc<Self>) {}
+        }
+        let task = std::sync::Arc::new(Task);
+        let waker = Waker::from(std::sync::Arc::clone(&task));
+        let wheel = Wheel::new();
+        let timer = wheel.timer();
+        timer.set(Duration::from_secs(75));
+        assert!(timer.poll_expired(&mut Context::from_waker(&waker)).is_pending());
+        drop((timer, waker));
+        assert_eq!(std::sync::Arc::strong_count(&task), 1);
+    }
+
+    #[test]
+    fn a_deadline_far_off_is_looked_at_within_a_minute() {
+        let wheel = Wheel::new();
+        let timer = wheel.timer();
+        timer.set(Duration::from_secs(100 * 24 * 3600));
+        let ticks: Vec<u64> = wheel.buckets.borrow().keys().copied().collect();
+        assert!(matches!(ticks[..], [tick] if tick <= HORIZON + 1000), "{ticks:?}");
+        let entries = wheel.buckets.borrow_mut().remove(&ticks[0]).unwrap();
+        wheel.look(&entries[0], ticks[0], ticks[0]);
+        assert_eq!(wheel.buckets.borrow().len(), 1, "it is there for another time");
+        drop(timer);
+        let (tick, entries) = wheel.buckets.borrow_mut().pop_first().unwrap();
+        wheel.look(&entries[0], tick, tick);
+        assert!(wheel.buckets.borrow().is_empty());
     }
 }
