@@ -17,34 +17,38 @@ use crate::memo::Query;
 use crate::outcome::{Outcome, Status};
 use crate::view::View;
 
-/// Whether a policy demands TLS to a port of a Service, by the port's name.
+/// Whether a policy demands TLS to a Service's port, by the port's name, or to a `Backend`, which has no names for
+/// its ports: any section of it is the whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Guard {
-    pub(crate) service: ObjectKey,
-    pub(crate) port: Arc<str>,
+    pub(crate) backend: ObjectKey,
+    pub(crate) port: Option<Arc<str>>,
 }
 
 impl Query for Guard {
     type Value = bool;
 
     fn compute(&self, view: &View<'_>) -> bool {
-        let policies = view.attached(Kind::BackendTlsPolicy, &self.service);
+        let policies = view.attached(Kind::BackendTlsPolicy, &self.backend);
         policies.iter().filter_map(|key| view.backend_tls_policy(key)).any(|policy| {
-            targets(&policy, &self.service).any(|section| section.is_none_or(|name| name == &*self.port))
+            targets(&policy, &self.backend).any(|section| match (section, &self.port) {
+                (Some(section), Some(port)) => section == &**port,
+                (None, _) | (_, None) => true,
+            })
         })
     }
 }
 
-/// The sections of a Service that a policy names; nothing is the whole Service.
+/// The sections of a backend that a policy names; nothing is the whole backend.
 fn targets<'a>(
     policy: &'a BackendTlsPolicy,
-    service: &'a ObjectKey,
+    backend: &'a ObjectKey,
 ) -> impl Iterator<Item = Option<&'a str>> {
-    let of_service = policy.spec.target_refs.iter().filter(|target| {
-        Kind::of(target.group.as_str(), target.kind.as_str()) == Some(Kind::Service)
-            && target.name.as_str() == &*service.name
+    let of_backend = policy.spec.target_refs.iter().filter(|target| {
+        Kind::of(target.group.as_str(), target.kind.as_str()) == Some(backend.kind)
+            && target.name.as_str() == &*backend.name
     });
-    of_service.map(|target| target.section_name.as_ref().map(SectionName::as_str))
+    of_backend.map(|target| target.section_name.as_ref().map(SectionName::as_str))
 }
 
 /// The status of a BackendTLSPolicy: an entry for each Gateway of ours whose routes lead to a target.
@@ -60,10 +64,10 @@ impl Query for PolicyOutcome {
         let Some(policy) = view.backend_tls_policy(&self.key) else { return Outcome::default() };
         let mut gateways: BTreeSet<(ObjectKey, ControllerName)> = BTreeSet::new();
         for target in &policy.spec.target_refs {
-            if Kind::of(target.group.as_str(), target.kind.as_str()) == Some(Kind::Service) {
-                let service =
-                    ObjectKey::new(Kind::Service, Arc::clone(&self.key.namespace), target.name.shared());
-                gateways.extend(view.get(&GatewaysTo { service }).iter().cloned());
+            let kind = Kind::of(target.group.as_str(), target.kind.as_str());
+            if let Some(kind) = kind.filter(|kind| matches!(kind, Kind::Service | Kind::Backend)) {
+                let backend = ObjectKey::new(kind, Arc::clone(&self.key.namespace), target.name.shared());
+                gateways.extend(view.get(&GatewaysTo { backend }).iter().cloned());
             }
         }
         let finding = Finding::plain(&POLICY_UNSUPPORTED, FieldPath::of("spec"));
@@ -94,10 +98,10 @@ fn reference(gateway: &ObjectKey) -> Option<ParentRef> {
     })
 }
 
-/// The Gateways of ours whose HTTPRoutes lead to a Service.
+/// The Gateways of ours whose HTTPRoutes lead to a backend.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct GatewaysTo {
-    service: ObjectKey,
+    backend: ObjectKey,
 }
 
 impl Query for GatewaysTo {
@@ -105,7 +109,7 @@ impl Query for GatewaysTo {
 
     fn compute(&self, view: &View<'_>) -> BTreeSet<(ObjectKey, ControllerName)> {
         let mut gateways = BTreeSet::new();
-        for route in view.referring(Kind::HttpRoute, &self.service) {
+        for route in view.referring(Kind::HttpRoute, &self.backend) {
             for attachment in view.get(&Attachments { route }).iter().filter(|found| found.listeners.is_ok())
             {
                 if let Some(gateway) = parent_of(view, &attachment.parent) {

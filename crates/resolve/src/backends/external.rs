@@ -6,6 +6,7 @@ use portcullis_model::EndpointAddress;
 
 use super::Refusal;
 use super::endpoints::address;
+use crate::backend_tls::Guard;
 use crate::causes::{
     BACKEND_ENDPOINT_IGNORED, BACKEND_FALLBACK_NO_EFFECT, BACKEND_GUARDED, BACKEND_LOOPBACK,
     BACKEND_NOT_FOUND, BACKEND_PROTOCOL, BACKEND_VALUE,
@@ -25,8 +26,8 @@ pub(super) fn resolve(view: &View<'_>, key: &ObjectKey) -> Result<(), Refusal> {
         let message = format!("{name} is of type {}, which is not forwarded to", backend.spec.backend_type);
         return Err(Refusal::new(&BACKEND_VALUE, message));
     }
-    if backend.spec.tls.is_some() {
-        let message = format!("{name} demands TLS, which cannot be spoken to backends yet");
+    if backend.spec.tls.is_some() || *view.get(&Guard { backend: key.clone(), port: None }) {
+        let message = format!("TLS to {name} is demanded, which cannot be spoken to backends yet");
         return Err(Refusal::guarded(&BACKEND_GUARDED, message));
     }
     match backend.spec.app_protocols.iter().find(|protocol| **protocol != AppProtocol::Ws) {

@@ -38,7 +38,8 @@ pub(super) fn resolve(view: &View<'_>, key: &ObjectKey, port: Option<u16>) -> Re
         let message = format!("port {number} of {name} has appProtocol {app}, which cannot be spoken yet");
         return Err(Refusal::new(&BACKEND_PROTOCOL, message));
     }
-    if *view.get(&Guard { service: key.clone(), port: port.name.as_deref().unwrap_or_default().into() }) {
+    let port_name = port.name.as_deref().unwrap_or_default();
+    if *view.get(&Guard { backend: key.clone(), port: Some(port_name.into()) }) {
         let message = format!("a BackendTLSPolicy demands TLS to {name}, which cannot be spoken yet");
         return Err(Refusal::guarded(&BACKEND_GUARDED, message));
     }

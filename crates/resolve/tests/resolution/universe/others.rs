@@ -68,6 +68,9 @@ pub(super) fn backend(name: &'static str, picks: &mut Picks<'_>) -> Value {
 
 pub(super) fn policy(name: &'static str, picks: &mut Picks<'_>) -> Value {
     let mut target = json!({"group": "", "kind": "Service", "name": "app"});
+    if picks.chance(4) {
+        target = json!({"group": "gateway.envoyproxy.io", "kind": "Backend", "name": "ext"});
+    }
     if picks.chance(2) {
         target["sectionName"] = json!(picks.of(&["web", "h2c"]));
     }
