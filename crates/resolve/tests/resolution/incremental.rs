@@ -13,7 +13,7 @@ use crate::reached::Reached;
 use crate::universe::{self, Edit};
 
 /// Sequences of edits, and edits in each, unless `RESOLVE_RUNS` asks for more sequences.
-const RUNS: u32 = 120;
+const RUNS: u32 = 80;
 const EDITS: usize = 40;
 
 /// [`Resolver::update`] gives what [`resolve`] gives afresh: model, statuses and findings, and the same allocation
