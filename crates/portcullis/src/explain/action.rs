@@ -16,7 +16,8 @@ use super::question::Question;
 
 /// Host and path of a request, as filters find them.
 struct Url<'r> {
-    host: &'r str,
+    /// Host as the client wrote it, port and upper case included: backends see it unchanged.
+    authority: &'r str,
     path: &'r str,
     prefix_len: Option<usize>,
 }
@@ -31,7 +32,7 @@ pub(super) fn note<H: HeaderSource + ?Sized>(
     answer: &mut Answer,
 ) {
     let rule = matched.entry().rule();
-    let url = Url { host: request.host, path: request.path, prefix_len: matched.prefix_len() };
+    let url = Url { authority: question.authority(), path: request.path, prefix_len: matched.prefix_len() };
     answer.filters = rule.filters.iter().map(|filter| url.view(filter)).collect();
     answer.timeouts = timeouts(&rule.timeouts);
     match &rule.action {
@@ -122,7 +123,7 @@ impl Url<'_> {
             Filter::ResponseHeaders(modifier) => FilterView::ResponseHeaderModifier(headers(modifier)),
             Filter::Rewrite(rewrite) => FilterView::UrlRewrite {
                 host: rewrite.hostname.as_ref().map(|hostname| Change {
-                    before: self.host.to_owned(),
+                    before: self.authority.to_owned(),
                     after: hostname.as_str().to_owned(),
                 }),
                 path: rewrite
@@ -130,6 +131,14 @@ impl Url<'_> {
                     .as_ref()
                     .map(|change| Change { before: self.path.to_owned(), after: self.rewritten(change) }),
             },
+        }
+    }
+
+    /// Without the port, and otherwise as written.
+    fn host(&self) -> &str {
+        match self.authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => host,
+            _ => self.authority,
         }
     }
 
@@ -141,7 +150,7 @@ impl Url<'_> {
     fn forwarded(&self, rule: &Rule, backend: &WeightedBackend) -> (String, String) {
         let rewrites = || backend.filters.iter().rev().chain(rule.filters.iter().rev()).filter_map(rewrite);
         let host =
-            rewrites().find_map(|rewrite| rewrite.hostname.as_ref()).map_or(self.host, Hostname::as_str);
+            rewrites().find_map(|rewrite| rewrite.hostname.as_ref()).map_or(self.authority, Hostname::as_str);
         let path = rewrites().find_map(|rewrite| rewrite.path.as_ref());
         (host.to_owned(), path.map_or_else(|| self.path.to_owned(), |change| self.rewritten(change)))
     }
@@ -150,7 +159,7 @@ impl Url<'_> {
         let scheme = Scheme::of(&listener.protocol);
         let compiled = CompiledRedirect::compile(redirect, scheme, listener.port, question.port_offset);
         let query = question.query.as_deref();
-        compiled.location(self.host, self.path, query.map(str::as_bytes), self.prefix_len)
+        compiled.location(self.host(), self.path, query.map(str::as_bytes), self.prefix_len)
     }
 }
 

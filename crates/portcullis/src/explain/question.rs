@@ -108,6 +108,12 @@ impl Question {
         Ok(Authority::parse(host).map_err(|error| bad(error.to_string()))?.host)
     }
 
+    /// Host as the client sends it, port and upper case included.
+    pub(super) fn authority(&self) -> &str {
+        let host = self.headers.iter().find(|(name, _)| name.as_str() == "host");
+        host.and_then(|(_, host)| std::str::from_utf8(host.as_bytes()).ok()).unwrap_or(&self.server)
+    }
+
     /// The name that a TLS handshake carries: addresses are none (RFC 6066 §3).
     pub(super) fn server_name(&self) -> Option<&str> {
         self.server_address().is_none().then_some(self.server.as_str())
