@@ -41,7 +41,7 @@ impl Check {
         let offline = Offline::read(&self.paths);
         let found = findings(&offline, Timestamp::now().as_second());
         match self.output {
-            Format::Text => output::print(&text(&found, offline.store.objects().count(), Paint::stdout()))?,
+            Format::Text => output::print(&text(&found, offline.written(), Paint::stdout()))?,
             Format::Json => output::print_json(&diagnostics_json(&found))?,
             Format::Sarif => output::print_json(&sarif(&found))?,
         }
@@ -71,6 +71,38 @@ fn text(found: &[Diagnostic], objects: usize, paint: Paint) -> String {
         tally if shown.len() < found.len() => format!("{tally} (notes with -o json)"),
         tally => tally,
     };
+    let missing = found.iter().any(|finding| finding.is_error() && is_admission(finding));
+    let missing = if missing { "; what is refused counts as missing for the rest" } else { "" };
     let plural = if objects == 1 { "object" } else { "objects" };
-    format!("{}{objects} {plural}: {summary}\n", diagnostics_text(&shown, paint))
+    format!("{}{objects} {plural}: {summary}{missing}\n", diagnostics_text(&shown, paint))
+}
+
+/// Whether a finding says what an API server would refuse (`PC02xx`), so that nothing else can refer to the object.
+fn is_admission(finding: &Diagnostic) -> bool {
+    finding.rule.code.starts_with("PC02")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(yaml: &str) -> String {
+        let file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
+        std::fs::write(file.path(), yaml).unwrap();
+        let offline = Offline::read(&[file.path().to_owned()]);
+        text(&findings(&offline, 0), offline.written(), Paint::PLAIN)
+    }
+
+    #[test]
+    fn the_last_line_counts_what_the_files_hold() {
+        let service = |port| {
+            format!(
+                "apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\nspec: {{ports: [{{port: {port}}}]}}\n"
+            )
+        };
+        assert_eq!(checked(&service("80")), "1 object: 1 note (notes with -o json)\n");
+        let refused = checked(&service("'80'"));
+        let last = "\n0 objects: 1 error; what is refused counts as missing for the rest\n";
+        assert!(refused.ends_with(last), "{refused}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::exit::Failure;
 use crate::render::Paint;
@@ -29,7 +30,7 @@ enum LogFormat {
 impl LogOptions {
     /// Begins logging. To be called once.
     pub(crate) fn start(&self) -> Result<(), Failure> {
-        let filter = EnvFilter::try_new(&self.log).map_err(|error| {
+        let filter = filter(&self.log).map_err(|error| {
             Failure::usage(format!("--log {}: {error}", self.log))
                 .hint("for example --log info,portcullis_proxy=debug")
         })?;
@@ -40,5 +41,34 @@ impl LogOptions {
             LogFormat::Json => log.json().flatten_event(true).init(),
         }
         Ok(())
+    }
+}
+
+/// A filter as documented: a bare word is a level. To [`EnvFilter`] it may also be a part, and a misspelt level would
+/// silence everything else.
+fn filter(text: &str) -> Result<EnvFilter, String> {
+    let words = text.split(',').map(str::trim);
+    if let Some(word) =
+        words.filter(|word| !word.contains('=')).find(|word| word.parse::<LevelFilter>().is_err())
+    {
+        return Err(format!("{word:?} is none of off, error, warn, info, debug and trace"));
+    }
+    // The library that watches files tells of folders that are gone, which is no news here.
+    EnvFilter::try_new(format!("notify=error,{text}")).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_word_is_a_level() {
+        assert_eq!(
+            filter("inof").unwrap_err(),
+            r#""inof" is none of off, error, warn, info, debug and trace"#
+        );
+        assert!(filter("portcullis_proxy").is_err());
+        assert!(filter("info,portcullis_proxy=loud").is_err());
+        assert_eq!(filter("info,portcullis_proxy=debug").unwrap().max_level_hint(), Some(LevelFilter::DEBUG));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use portcullis_api::Diagnostic;
+use portcullis_api::{Diagnostic, FieldPath, Object};
 use portcullis_files::Sources;
 use portcullis_resolve::{Engine, Resolver};
 use portcullis_store::{Change, Store};
@@ -27,6 +27,12 @@ impl Offline {
         store.apply(loaded.objects.into_iter().map(Change::Put));
         let resolver = Resolver::new(Engine::native_from_files().assuming_bound(), &store);
         Self { store, sources: loaded.sources, refusals: loaded.diagnostics, resolver }
+    }
+
+    /// How many objects the files hold that nobody refuses. Namespaces that no file defines are not among them.
+    pub(crate) fn written(&self) -> usize {
+        let place = |object: &Object| self.sources.locate(&object.key(), &FieldPath::ROOT);
+        self.store.objects().filter(|object| place(object).is_some()).count()
     }
 
     /// All that was found, files and admission first, then resolution's, each with its place.

@@ -81,10 +81,9 @@ fn model(listeners: Vec<Arc<Listener>>) -> Model {
         ("empty", vec![]),
     ] {
         let key = cluster(service);
-        model
-            .endpoints
+        Arc::make_mut(&mut model.endpoints)
             .insert(key.endpoints.clone(), Arc::new(Endpoints { key: key.endpoints.clone(), endpoints }));
-        model.clusters.insert(key.clone(), Arc::new(Cluster { key }));
+        Arc::make_mut(&mut model.clusters).insert(key.clone(), Arc::new(Cluster { key }));
     }
     for listener in listeners {
         let address = BindAddress { ip: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: listener.port };

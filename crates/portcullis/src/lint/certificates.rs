@@ -13,18 +13,20 @@ use super::rules::{CERTIFICATE_ENDS_SOON, CERTIFICATE_EXPIRED, CERTIFICATE_OTHER
 const SOON: i64 = 14 * 24 * 60 * 60;
 
 pub(super) fn lint(model: &Model, now: i64) -> Vec<Diagnostic> {
-    let mut seen = BTreeSet::new();
+    // What listens on several addresses is there once for each.
+    let (mut seen, mut shown) = (BTreeSet::new(), BTreeSet::new());
     let mut found = Vec::new();
     for listener in model.ports.values().flat_map(|port| &port.listeners) {
         let ListenerProtocol::Https(Some(tls)) = &listener.protocol else { continue };
         for certificate in &tls.certificates {
-            found.extend(of_names(listener, certificate));
+            if shown.insert((&listener.id, certificate.origin())) {
+                found.extend(of_names(listener, certificate));
+            }
             if seen.insert(certificate.origin().clone()) {
                 found.extend(of_end(certificate, now));
             }
         }
     }
-    found.dedup();
     found
 }
 

@@ -92,6 +92,9 @@ fn certificates_that_clients_refuse_or_soon_will() {
     assert_eq!(with("a.test", 10), one("PC0711", "Secret/default/cert", "data"));
     assert_eq!(with("b.test", 30), one("PC0712", "Secret/default/cert", "data"));
     assert_eq!(with("*.test", 30), []);
+    // Once each, whatever the number of addresses that the listener has.
+    let both = [one("PC0712", "Secret/default/cert", "data"), one("PC0711", "Secret/default/cert", "data")];
+    assert_eq!(with("b.test", 10), both.concat());
 }
 
 #[test]

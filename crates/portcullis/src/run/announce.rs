@@ -9,6 +9,10 @@ use crate::render::Paint;
 /// Samples that are printed; more would hide the first.
 const SHOWN: usize = 20;
 
+/// `check` and `status` assume that every port can be bound, so that the log alone knows of ports that cannot.
+const NOTHING: &str =
+    "Serves nothing yet: the log says which port cannot be bound, `portcullis check` what else.\n";
+
 /// What is served, in a form to be copied into a shell, and where to look next.
 pub(super) fn announcement(
     samples: &[Sample],
@@ -17,7 +21,7 @@ pub(super) fn announcement(
     paint: Paint,
 ) -> String {
     let mut text = match samples.is_empty() {
-        true => "Serves nothing yet; `portcullis status` and `portcullis check` say why.\n".to_owned(),
+        true => NOTHING.to_owned(),
         false => format!("{}\n", paint.strong("Serves, among others:")),
     };
     let shown = samples.iter().take(SHOWN);
@@ -48,8 +52,7 @@ mod tests {
         let admin = Some("127.0.0.1:9975".parse().unwrap());
         assert_eq!(
             announcement(&[], 0, admin, Paint::PLAIN),
-            "Serves nothing yet; `portcullis status` and `portcullis check` say why.\n\
-             Metrics and health: http://127.0.0.1:9975/metrics /readyz /livez\n"
+            format!("{NOTHING}Metrics and health: http://127.0.0.1:9975/metrics /readyz /livez\n")
         );
         assert!(announcement(&[], 2, None, Paint::PLAIN).contains("2 stand-ins"));
     }

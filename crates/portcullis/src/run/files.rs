@@ -38,15 +38,23 @@ impl Files {
 
     /// Logs what is newly wrong, and when all is well again.
     fn tell(&mut self, diagnostics: &[Diagnostic]) {
-        let wrong: BTreeSet<String> = diagnostics.iter().map(text).collect();
-        for diagnostic in diagnostics.iter().filter(|diagnostic| !self.wrong.contains(&text(diagnostic))) {
-            log(diagnostic);
+        let wrong = wrong(diagnostics);
+        for diagnostic in diagnostics {
+            let text = text(diagnostic);
+            if wrong.contains(&text) && !self.wrong.contains(&text) {
+                log(diagnostic);
+            }
         }
         if wrong.is_empty() && !self.wrong.is_empty() {
             tracing::info!("all files are good again");
         }
         self.wrong = wrong;
     }
+}
+
+/// What needs a change. Notes are for `check`: files that have some are good.
+fn wrong(diagnostics: &[Diagnostic]) -> BTreeSet<String> {
+    diagnostics.iter().filter(|diagnostic| diagnostic.severity() > Severity::Info).map(text).collect()
 }
 
 fn text(diagnostic: &Diagnostic) -> String {
@@ -58,10 +66,29 @@ fn text(diagnostic: &Diagnostic) -> String {
 
 fn log(diagnostic: &Diagnostic) {
     let place = diagnostic.position.as_ref().map(tracing::field::display);
+    let object = diagnostic.object.as_ref().map(tracing::field::display);
+    let path = (!diagnostic.path.is_root()).then(|| tracing::field::display(&diagnostic.path));
     let (code, hint) = (diagnostic.rule.code, diagnostic.hint());
-    match diagnostic.severity() {
-        Severity::Error => tracing::error!(place, code, hint, "{}", diagnostic.message),
-        Severity::Warning => tracing::warn!(place, code, hint, "{}", diagnostic.message),
-        Severity::Info => tracing::debug!(place, code, hint, "{}", diagnostic.message),
+    if diagnostic.is_error() {
+        tracing::error!(place, object, path, code, hint, "{}", diagnostic.message);
+    } else {
+        tracing::warn!(place, object, path, code, hint, "{}", diagnostic.message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portcullis_api::{FieldPath, Rule};
+
+    use super::*;
+
+    static NOTE: Rule = Rule { code: "PC0219", severity: Severity::Info, summary: "", hint: "" };
+    static REFUSED: Rule = Rule { code: "PC0203", severity: Severity::Error, summary: "", hint: "" };
+
+    #[test]
+    fn files_with_notes_are_good() {
+        let found = [&NOTE, &REFUSED].map(|rule| Diagnostic::new(rule, FieldPath::ROOT, "message"));
+        assert_eq!(wrong(&found).len(), 1);
+        assert_eq!(wrong(&found[..1]), BTreeSet::new());
     }
 }

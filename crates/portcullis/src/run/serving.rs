@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use portcullis_model::{
-    Action, BindAddress, HostPattern, Listener, ListenerProtocol, Match, Model, PathMatch, Port, Route, Rule,
-    Target, ValueMatch,
+    Action, BindAddress, ClusterKey, HostPattern, Listener, ListenerProtocol, Match, Model, PathMatch, Port,
+    Route, Rule, Target, ValueMatch,
 };
 
 use super::address::reachable;
@@ -35,12 +35,12 @@ pub(crate) fn samples(
         if !seen.insert((address.port, Arc::as_ptr(port))) {
             continue;
         }
-        of_port(*address, port, port_offset, &mut samples);
+        of_port(model, *address, port, port_offset, &mut samples);
     }
     samples
 }
 
-fn of_port(address: BindAddress, port: &Port, port_offset: u16, samples: &mut Vec<Sample>) {
+fn of_port(model: &Model, address: BindAddress, port: &Port, port_offset: u16, samples: &mut Vec<Sample>) {
     for listener in &port.listeners {
         let mut routes: Vec<&Arc<Route>> = listener.routes.iter().collect();
         routes.sort_by(|one, other| one.origin.cmp(&other.origin));
@@ -50,7 +50,7 @@ fn of_port(address: BindAddress, port: &Port, port_offset: u16, samples: &mut Ve
                 Site { address, listener, host: &host, port: address.port.saturating_add(port_offset) };
             samples.extend(route.rules.iter().filter_map(|rule| {
                 let command = rule.matches.iter().find_map(|candidate| site.command(candidate))?;
-                Some(Sample { command, leads_to: leads_to(rule) })
+                Some(Sample { command, leads_to: leads_to(model, rule) })
             }));
         }
     }
@@ -175,7 +175,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn leads_to(rule: &Rule) -> String {
+fn leads_to(model: &Model, rule: &Rule) -> String {
     match &rule.action {
         Action::Redirect(redirect) => format!("{} redirect", redirect.status),
         Action::Fail(failure) => format!("{}: {}", failure.status, failure.message),
@@ -184,7 +184,8 @@ fn leads_to(rule: &Rule) -> String {
             let backends = forward.backends.iter().filter(|backend| backend.weight > 0).map(|backend| {
                 let weight = if alone { String::new() } else { format!(" ({})", backend.weight) };
                 let failure = match &backend.target {
-                    Target::Cluster(_) => String::new(),
+                    Target::Cluster(cluster) if has_endpoint(model, cluster) => String::new(),
+                    Target::Cluster(_) => " 503: no endpoint".to_owned(),
                     Target::Fail(failure) => format!(" {}: {}", failure.status, failure.message),
                 };
                 format!("{}{weight}{failure}", backend.origin)
@@ -192,6 +193,11 @@ fn leads_to(rule: &Rule) -> String {
             backends.collect::<Vec<_>>().join(", ")
         }
     }
+}
+
+/// Whether there is an instance that takes requests. Host names may yet turn out to have none.
+fn has_endpoint(model: &Model, cluster: &ClusterKey) -> bool {
+    model.endpoints.get(&cluster.endpoints).is_some_and(|endpoints| endpoints.usable().next().is_some())
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use portcullis_model::{
-    Age, ClusterKey, EndpointsKey, Failure, FailureReason, Forward, HeaderMatch, HeaderName, ListenerId,
-    Origin, Pattern, QueryMatch, Redirect, RuleId, Timeouts, UpstreamProtocol, WeightedBackend,
+    Age, ClusterKey, Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Failure,
+    FailureReason, Forward, HeaderMatch, HeaderName, ListenerId, Origin, Pattern, QueryMatch, Redirect,
+    RuleId, Timeouts, UpstreamProtocol, WeightedBackend,
 };
 
 use super::*;
@@ -62,7 +63,13 @@ fn model(addresses: &[IpAddr], listeners: Vec<Arc<Listener>>) -> Model {
     let port = Arc::new(Port { listeners });
     let ports: BTreeMap<_, _> =
         addresses.iter().map(|ip| (BindAddress { ip: *ip, port: 80 }, Arc::clone(&port))).collect();
-    Model { ports, ..Model::default() }
+    let endpoints = ["a", "b"].map(|name| {
+        let key = EndpointsKey { origin: origin("Service", name), port: 80 };
+        let address = EndpointAddress::Socket("192.0.2.1:80".parse().unwrap());
+        let endpoints = vec![Endpoint { address, state: EndpointState::Ready }];
+        (key.clone(), Arc::new(Endpoints { key, endpoints }))
+    });
+    Model { ports, endpoints: Arc::new(BTreeMap::from(endpoints)), ..Model::default() }
 }
 
 fn commands(model: &Model) -> Vec<String> {
@@ -116,10 +123,19 @@ fn it_says_where_a_request_leads() {
         rule(0, vec![any()], forward(vec![backend("a", 9), backend("b", 1), backend("never", 0)])),
         rule(1, vec![any()], Action::Redirect(redirect)),
         rule(2, vec![any()], Action::Fail(failure)),
+        rule(3, vec![any()], forward(vec![backend("empty", 1)])),
     ];
     let model = model(&EVERYWHERE, vec![listener("", ListenerProtocol::Http, &[""], rules)]);
     let leads: Vec<String> = samples(&model, 0, |_| true).into_iter().map(|sample| sample.leads_to).collect();
-    assert_eq!(leads, ["Service/shop/a (9), Service/shop/b (1)", "301 redirect", "500: no such filter"]);
+    assert_eq!(
+        leads,
+        [
+            "Service/shop/a (9), Service/shop/b (1)",
+            "301 redirect",
+            "500: no such filter",
+            "Service/shop/empty 503: no endpoint",
+        ]
+    );
 }
 
 #[test]
