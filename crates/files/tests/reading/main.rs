@@ -5,6 +5,8 @@ mod equal;
 #[cfg(test)]
 mod folder;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod load;
 #[cfg(test)]
 mod watch;
