@@ -3,10 +3,10 @@
 //! Pure: no I/O, no clock, no async. The same store always gives the same [`Resolved`], and
 //! [`Resolver::update`] gives what [`resolve`] would give afresh (checked by `tests/resolution/incremental.rs`).
 //!
-//! Read in this order: [`resolver`] (what is asked), [`gateway_classes`] and [`gateways`] (what is ours),
-//! [`listeners`] and [`listener_sets`] (which listeners live), [`attachment`] (which routes they take),
-//! [`http_routes`] (what a route means), [`backends`] (where it leads), [`grants`], [`certificates`] and
-//! [`tls_options`]. What can be wrong is one table, [`causes`]. How work is saved is [`memo`]'s business.
+//! Read in this order: `resolver` (what is asked), `gateway_classes` and `gateways` (what is ours),
+//! `listeners` and `listener_sets` (which listeners live), `attachment` (which routes they take),
+//! `http_routes` (what a route means), `backends` (where it leads), `grants`, `certificates` and
+//! `tls_options`. What can be wrong is one table, `causes`. How work is saved is `memo`'s business.
 #![forbid(unsafe_code)]
 
 mod age;

@@ -108,7 +108,7 @@ pub(crate) fn conflict(one: &Claim, other: &Claim) -> Option<Conflict> {
 mod tests {
     use super::*;
 
-    /// Every pair of protocols, with equal and with different hostnames, as docs/semantics.md 1.2 has them.
+    /// Every pair of protocols, with equal and with different hostnames, as docs/semantics.md §2 has them.
     #[test]
     fn pairs_of_protocols() {
         use Protocol::{Http, Http3, Https, Tcp, Tls, Udp};
