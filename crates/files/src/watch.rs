@@ -35,7 +35,7 @@ pub struct Watcher {
     stop: std::sync::mpsc::Sender<Message>,
 }
 
-/// Reads paths as [`load`](crate::load) does, and follows their changes from that moment on.
+/// Reads paths as [`load`](crate::load()) does, and follows their changes from that moment on.
 ///
 /// # Errors
 ///

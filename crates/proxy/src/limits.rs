@@ -105,7 +105,7 @@ impl Quantity for usize {
 
 macro_rules! limits {
     ($($field:ident: $kind:ty = $default:expr, $name:literal, $reason:literal;)*) => {
-        /// The limits and timeouts that a proxy keeps. [`Limits::TABLE`] explains each.
+        /// The limits and timeouts that a proxy keeps. [`Limits::table()`] explains each.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Limits {
             $(#[doc = $reason] pub $field: $kind,)*
