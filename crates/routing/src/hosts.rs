@@ -171,5 +171,6 @@ mod tests {
         }
         assert_eq!(found(&map, "a.b.com"), ["a.b.com", "*.com"]);
         assert_eq!(map.values().count(), 2);
+        assert!(map.labels.has(1) && !map.labels.has(2), "suffixes of two labels are still looked for");
     }
 }

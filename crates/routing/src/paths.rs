@@ -215,6 +215,8 @@ fn element_ends(path: &str, deepest: usize) -> SmallVec<[usize; 16]> {
 
 #[cfg(test)]
 mod tests {
+    use portcullis_model::{Action, Age, Failure, FailureReason, Match, Origin, RuleId, Timeouts};
+
     use super::*;
 
     #[test]
@@ -225,5 +227,41 @@ mod tests {
         assert_eq!(element_ends("/a/bc", 0).as_slice(), [0]);
         assert_eq!(element_ends("/a//b", 9).as_slice(), [0, 2, 3, 5]);
         assert_eq!(element_ends("/", 9).as_slice(), [0, 1]);
+    }
+
+    /// A depth is tried while some prefix has it, and no longer.
+    #[test]
+    fn depths_follow_the_prefixes() {
+        let prefix = |path: &str| Match {
+            path: PathMatch::Prefix(path.into()),
+            method: None,
+            headers: vec![],
+            query: vec![],
+        };
+        let route = |name: &str, paths: &[&str]| {
+            let origin = Origin { kind: "HTTPRoute".into(), namespace: "n".into(), name: name.into() };
+            let failure = Failure { status: 500, reason: FailureReason::NoBackends, message: Arc::default() };
+            let rule = Rule {
+                id: RuleId { route: origin.clone(), index: 0, name: None },
+                matches: paths.iter().map(|path| prefix(path)).collect(),
+                filters: vec![],
+                action: Action::Fail(failure),
+                timeouts: Timeouts::default(),
+            };
+            let (age, hostnames) = (Age::UNKNOWN, vec![HostPattern::Any]);
+            Arc::new(Route { origin, age, hostnames, rules: vec![Arc::new(rule)] })
+        };
+        let mut table = PathTable::new(HostPattern::Any);
+        let routes = [route("one", &["/a/b/c", "/a", "/a"]), route("two", &["/a"])];
+        for route in &routes {
+            let (route, rule) = (Arc::clone(route), Arc::clone(&route.rules[0]));
+            table.insert(&Arc::new(Entry { route, rule, compiled: () }));
+        }
+        assert_eq!([1, 2, 3].map(|depth| table.depths.has(depth)), [true, false, true]);
+        table.remove(&routes[0]);
+        assert_eq!([1, 2, 3].map(|depth| table.depths.has(depth)), [true, false, false]);
+        table.remove(&routes[1]);
+        assert_eq!(table.depths.deepest(), None);
+        assert!(table.is_empty());
     }
 }
