@@ -63,7 +63,7 @@ impl Run {
             tokio::select! {
                 told = signals.next() => match told {
                     Told::End => break,
-                    Told::Hangup => tracing::info!("files are watched: there is nothing to reload"),
+                    Told::Reload => reload(&proxy),
                 },
                 Some(report) = reports.recv() => control.hear(report).await?,
                 changes = files.next() => control.take(changes).await?,
@@ -83,6 +83,17 @@ impl Run {
         tokio::select! {
             clean = drained => tracing::info!(clean = clean.unwrap_or(false), "drained"),
             () = signals.end() => tracing::warn!("ended before all was drained"),
+        }
+    }
+}
+
+/// Resources need no signal; the access log does, when its file was moved away.
+fn reload(proxy: &ProxyHandle) {
+    match proxy.reopen_access_log() {
+        Ok(true) => tracing::info!("the access log is reopened; resources are watched and need no reload"),
+        Ok(false) => tracing::info!("resources are watched, and no access log is a file: nothing to reload"),
+        Err(error) => {
+            tracing::warn!(%error, "the access log cannot be reopened; lines still go to the file as it was open");
         }
     }
 }

@@ -18,8 +18,8 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 pub(crate) enum Told {
     /// SIGTERM or SIGINT.
     End,
-    /// SIGHUP.
-    Hangup,
+    /// SIGHUP or SIGUSR1, which both stand for "take up changes" in log rotation and service managers.
+    Reload,
 }
 
 /// Signals that would end the process if they were not taken over.
@@ -27,6 +27,7 @@ pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
+    user: Signal,
 }
 
 impl Signals {
@@ -38,6 +39,7 @@ impl Signals {
             terminate: take(SignalKind::terminate())?,
             interrupt: take(SignalKind::interrupt())?,
             hangup: take(SignalKind::hangup())?,
+            user: take(SignalKind::user_defined1())?,
         })
     }
 
@@ -46,12 +48,31 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => Told::End,
             _ = self.interrupt.recv() => Told::End,
-            _ = self.hangup.recv() => Told::Hangup,
+            _ = self.hangup.recv() => Told::Reload,
+            _ = self.user.recv() => Told::Reload,
         }
     }
 
     /// The next SIGTERM or SIGINT.
     pub(crate) async fn end(&mut self) {
         while self.next().await != Told::End {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Log rotation sends one or the other; neither may end the process.
+    #[test]
+    fn hangup_and_the_first_user_signal_ask_to_reload() {
+        runtime().unwrap().block_on(async {
+            let mut signals = Signals::listen().unwrap();
+            for name in ["HUP", "USR1"] {
+                let script = format!("kill -{name} $PPID");
+                assert!(std::process::Command::new("sh").args(["-c", &script]).status().unwrap().success());
+                assert_eq!(signals.next().await, Told::Reload);
+            }
+        });
     }
 }

@@ -90,6 +90,14 @@ impl ProxyHandle {
         self.admin
     }
 
+    /// Opens the file of the access log anew, after it was moved away; false if there is no such file.
+    ///
+    /// # Errors
+    /// When it cannot be opened; the one that was open before is then still written to.
+    pub fn reopen_access_log(&self) -> io::Result<bool> {
+        self.shared.access_log.as_ref().map_or(Ok(false), AccessLog::reopen)
+    }
+
     /// Connections of clients that are open.
     #[must_use]
     pub fn open_connections(&self) -> u64 {

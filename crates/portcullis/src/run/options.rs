@@ -23,7 +23,7 @@ const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9975)
   portcullis run examples/quickstart --echo --port-offset 18000
   portcullis run /etc/portcullis --bind 192.0.2.1 --access-log json --drain-delay 5s
 
-SIGTERM and SIGINT drain, a second one ends at once.")]
+SIGTERM and SIGINT drain, a second one ends at once. SIGHUP and SIGUSR1 reopen the access log's file.")]
 pub(crate) struct Run {
     /// Files and folders (*.yaml, *.yml, *.json, recursively); - is standard input
     #[arg(value_name = "PATH", required = true)]

@@ -1,10 +1,13 @@
 //! The access log: a line a request, written by a thread of its own, so that a slow disk delays no request.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -17,19 +20,49 @@ const QUEUE: usize = 16 * 1024;
 /// Where lines go.
 pub(crate) struct AccessLog {
     format: AccessLogFormat,
+    /// None is standard output.
+    file: Option<LogFile>,
     lines: SyncSender<String>,
     lost: AtomicU64,
 }
 
+/// A file that can be exchanged for a new one of the same path while it is written to.
+#[derive(Clone)]
+struct LogFile {
+    path: PathBuf,
+    current: Arc<ArcSwap<File>>,
+}
+
+impl LogFile {
+    fn open(path: &Path) -> io::Result<LogFile> {
+        Ok(LogFile { path: path.to_owned(), current: Arc::new(ArcSwap::from_pointee(append_to(path)?)) })
+    }
+
+    fn reopen(&self) -> io::Result<()> {
+        self.current.store(Arc::new(append_to(&self.path)?));
+        Ok(())
+    }
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
 impl AccessLog {
     pub(crate) fn open(options: &AccessLogOptions) -> io::Result<AccessLog> {
-        let output: Box<dyn Write + Send> = match &options.path {
-            Some(path) => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
-            None => Box::new(io::stdout()),
-        };
+        let file = options.path.as_deref().map(LogFile::open).transpose()?;
         let (lines, queue) = sync_channel(QUEUE);
-        std::thread::Builder::new().name("access-log".into()).spawn(move || write(output, &queue))?;
-        Ok(AccessLog { format: options.format, lines, lost: AtomicU64::new(0) })
+        let output = file.clone();
+        std::thread::Builder::new()
+            .name("access-log".into())
+            .spawn(move || write(output.as_ref(), &queue))?;
+        Ok(AccessLog { format: options.format, file, lines, lost: AtomicU64::new(0) })
+    }
+
+    /// Opens the file anew, for it may have been moved away; false if lines go to standard output. The old one is
+    /// closed once the line under way is written, and stays if the new one cannot be opened.
+    pub(crate) fn reopen(&self) -> io::Result<bool> {
+        self.file.as_ref().map(LogFile::reopen).transpose().map(|reopened| reopened.is_some())
     }
 
     pub(crate) fn write(&self, record: &Record) {
@@ -48,7 +81,7 @@ impl AccessLog {
     }
 }
 
-fn write(mut output: impl Write, queue: &Receiver<String>) {
+fn write(file: Option<&LogFile>, queue: &Receiver<String>) {
     while let Ok(line) = queue.recv() {
         let mut batch = line;
         batch.push('\n');
@@ -59,7 +92,10 @@ fn write(mut output: impl Write, queue: &Receiver<String>) {
             batch.push('\n');
         }
         // There is nobody to tell that a log cannot be written but the log.
-        let _ = output.write_all(batch.as_bytes()).and_then(|()| output.flush());
+        let _ = match file {
+            Some(file) => (&**file.current.load()).write_all(batch.as_bytes()),
+            None => io::stdout().write_all(batch.as_bytes()).and_then(|()| io::stdout().flush()),
+        };
     }
 }
 

@@ -184,6 +184,32 @@ fn the_access_log_says_why_a_request_failed() {
     assert_eq!(line["request_id"].as_str().unwrap().len(), 36);
 }
 
+/// Rotation moves the file away and asks for a new one; until there is one, no line is lost.
+#[test]
+fn the_access_log_is_reopened_when_asked_and_kept_when_that_fails() {
+    use portcullis_proxy::{AccessLogFormat, AccessLogOptions};
+    let folder = tempfile::tempdir().unwrap();
+    let (path, moved) = (folder.path().join("access.log"), folder.path().join("access.log.1"));
+    let mut options = Running::options();
+    options.access_log = Some(AccessLogOptions { format: AccessLogFormat::Text, path: Some(path.clone()) });
+    let running =
+        Running::with(&Gateway::new().http("", Rules::new().to("/", "web")).backend("web", &[]), options);
+    let lines = |path: &std::path::Path| std::fs::read_to_string(path).unwrap().lines().count();
+    let request_makes = |path: &std::path::Path, count: usize| {
+        assert_eq!(running.client().get("a.test", "/").status, 503);
+        eventually(|| (lines(path) == count).then_some(()));
+    };
+    request_makes(&path, 1);
+    std::fs::rename(&path, &moved).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert!(running.proxy.reopen_access_log().is_err());
+    request_makes(&moved, 2);
+    std::fs::remove_dir(&path).unwrap();
+    assert!(running.proxy.reopen_access_log().unwrap());
+    request_makes(&path, 1);
+    assert_eq!(lines(&moved), 2);
+}
+
 #[test]
 fn a_trusted_client_may_ask_how_its_request_was_handled() {
     use portcullis_model::HeaderName;
