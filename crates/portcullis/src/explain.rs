@@ -4,7 +4,8 @@
 //! computed by the proxy's own functions.
 //!
 //! Read in this order: [`question`] (what is asked), [`entrance`] (which port and listener), [`action`] (what the
-//! rule does), [`candidates`] (why not another rule), [`nearest`] (what nearly took it), [`mod@text`] (for a person), [`command`] (the command line).
+//! rule does), [`candidates`] (why not another rule), [`nearest`] (what nearly took it), [`mod@text`] (for a
+//! person), [`command`] (the command line).
 
 mod action;
 mod answer;
