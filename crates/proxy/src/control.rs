@@ -98,7 +98,10 @@ impl Control {
         if known != Some(result.as_ref().copied()) {
             match &result {
                 Ok(local) => tracing::info!(%local, "listening"),
-                Err(error) => tracing::warn!(ip = %address.ip, port = address.port, %error, "cannot listen"),
+                Err(error) => {
+                    let real = self.real(address).map(tracing::field::display);
+                    tracing::warn!(listener_port = address.port, address = real, %error, "cannot listen");
+                }
             }
             // Nobody may be interested any more.
             let _ = state.reporter.send(Report { address, result });
@@ -106,20 +109,23 @@ impl Control {
         state.bindings.insert(address, binding);
     }
 
+    /// Where an address of the model is bound; none if the offset leads beyond the last port.
+    fn real(&self, address: BindAddress) -> Option<SocketAddr> {
+        let port = address.port.checked_add(self.shared.options.port_offset)?;
+        Some(SocketAddr::new(address.ip, port))
+    }
+
     fn open(&self, state: &State, address: BindAddress) -> Binding {
-        let options = &self.shared.options;
-        let Some(port) = address.port.checked_add(options.port_offset) else {
-            return Err(BindFailure::Other("the port and the offset exceed 65535".into()));
-        };
+        let real = self.real(address).ok_or(BindFailure::PortTooHigh)?;
         let overlapped = state.bindings.iter().any(|(other, binding)| {
             let wildcard = other.ip.is_unspecified() || address.ip.is_unspecified();
             let family = other.ip.is_ipv4() == address.ip.is_ipv4();
             binding.is_ok() && other.port == address.port && family && wildcard
         });
-        let sockets = bind_set(SocketAddr::new(address.ip, port), state.workers.len(), overlapped)?;
+        let sockets = bind_set(real, state.workers.len(), overlapped)?;
         let first = sockets.first().map(std::net::TcpListener::local_addr);
         let local = first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))?;
-        let proxy_protocol = options.proxy_protocol_ports.contains(&address.port);
+        let proxy_protocol = self.shared.options.proxy_protocol_ports.contains(&address.port);
         let port = Arc::new(OpenPort::new(address, local, proxy_protocol));
         for (worker, socket) in state.workers.iter().zip(sockets) {
             worker.tell(Command::Listen(Arc::clone(&port), socket));

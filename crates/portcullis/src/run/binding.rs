@@ -2,14 +2,23 @@
 
 use std::net::SocketAddr;
 
+use portcullis_model::BindAddress;
 use portcullis_proxy::BindFailure;
 
 /// The first port that needs no privileges on Linux unless it is told otherwise
 /// (`net.ipv4.ip_unprivileged_port_start`).
 const UNPRIVILEGED: u16 = 1024;
 
-/// Cause and remedy in one line, for an address as the system has it.
-pub(super) fn message(address: SocketAddr, failure: &BindFailure) -> String {
+/// Cause and remedy in one line, for the address that was tried: the model's with the offset.
+pub(super) fn message(address: BindAddress, port_offset: u16, failure: &BindFailure) -> String {
+    let BindAddress { ip, port } = address;
+    let Some(real) = port.checked_add(port_offset) else {
+        return format!(
+            "cannot listen on {ip}: port {port} and --port-offset {port_offset} add up to more than 65535; lower \
+             --port-offset, or give the listener a lower port"
+        );
+    };
+    let address = SocketAddr::new(ip, real);
     let remedy = match failure {
         BindFailure::InUse => {
             "another process has it (`ss -ltnp` names it): stop that, or choose another port"
@@ -23,6 +32,8 @@ pub(super) fn message(address: SocketAddr, failure: &BindFailure) -> String {
         BindFailure::NotLocal => {
             "no interface of this machine has the address: correct it, or bring the interface up"
         }
+        // Told above, with the numbers.
+        BindFailure::PortTooHigh => "lower --port-offset",
         BindFailure::Other(_) => "it is tried again",
     };
     format!("cannot listen on {address}: {failure}; {remedy}")
@@ -35,7 +46,7 @@ pub(super) fn cause(failure: &BindFailure) -> portcullis_store::BindFailure {
         BindFailure::InUse => Cause::InUse,
         BindFailure::NoPermission => Cause::NotPermitted,
         BindFailure::NotLocal => Cause::NotLocal,
-        BindFailure::Other(_) => Cause::Other,
+        BindFailure::PortTooHigh | BindFailure::Other(_) => Cause::Other,
     }
 }
 
@@ -45,12 +56,24 @@ mod tests {
 
     use super::*;
 
+    fn at(port: u16) -> BindAddress {
+        BindAddress { ip: Ipv4Addr::LOCALHOST.into(), port }
+    }
+
+    /// Trying again cannot help, and no address has the port that would be needed.
+    #[test]
+    fn a_port_beyond_the_last_says_which_numbers_to_change() {
+        let expected = "cannot listen on 127.0.0.1: port 60000 and --port-offset 18000 add up to more than 65535; \
+                        lower --port-offset, or give the listener a lower port";
+        assert_eq!(message(at(60_000), 18_000, &BindFailure::PortTooHigh), expected);
+        assert!(message(at(443), 18_000, &BindFailure::InUse).contains(" 127.0.0.1:18443: "));
+    }
+
     #[test]
     fn a_privileged_port_has_its_own_remedy() {
-        let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let low = message(at(80), &BindFailure::NoPermission);
+        let low = message(at(80), 0, &BindFailure::NoPermission);
         assert!(low.contains("127.0.0.1:80") && low.contains("--port-offset"), "{low}");
-        assert!(!message(at(8080), &BindFailure::NoPermission).contains("--port-offset"));
-        assert!(message(at(8080), &BindFailure::InUse).contains("ss -ltnp"));
+        assert!(!message(at(80), 8000, &BindFailure::NoPermission).contains("--port-offset"));
+        assert!(message(at(8080), 0, &BindFailure::InUse).contains("ss -ltnp"));
     }
 }

@@ -86,9 +86,7 @@ impl Control {
         let outcome = match report.result {
             Ok(_) => BindOutcome::Bound,
             Err(failure) => {
-                let BindAddress { ip, port } = report.address;
-                let real = SocketAddr::new(ip, port.saturating_add(self.port_offset));
-                let message = binding::message(real, &failure);
+                let message = binding::message(report.address, self.port_offset, &failure);
                 BindOutcome::Failed { failure: binding::cause(&failure), message: message.into() }
             }
         };

@@ -20,6 +20,9 @@ pub enum BindFailure {
     /// The address belongs to no interface of this host.
     #[error("the address is not local")]
     NotLocal,
+    /// With the offset there is no such port.
+    #[error("the port and the offset add up to more than 65535")]
+    PortTooHigh,
     /// Anything else, in the system's words.
     #[error("{0}")]
     Other(String),
