@@ -72,7 +72,7 @@ causes! {
         "see the conditions of the listeners that the message names";
     CLIENT_CERTIFICATE_REF = "PC0315" Error "InvalidClientCertificateRef",
         "the Gateway's client certificate for backends cannot be used",
-        "name a Secret of type kubernetes.io/tls with a certificate and the key that fits it";
+        "name a Secret with a certificate in tls.crt and the key that fits it in tls.key";
     DEFAULT_GATEWAY_NO_EFFECT = "PC0316" Info "",
         "default Gateways have no effect yet",
         "name the Gateway in the parentRefs of its routes";
@@ -215,7 +215,7 @@ causes! {
     // TLS.
     CERTIFICATE_REF = "PC0601" Error "InvalidCertificateRef",
         "a certificate of the listener cannot be used",
-        "name a Secret of type kubernetes.io/tls with a certificate and the key that fits it";
+        "name a Secret with a certificate in tls.crt and the key that fits it in tls.key";
     CERTIFICATE_NOT_PERMITTED = "PC0602" Error "RefNotPermitted",
         "no ReferenceGrant permits the reference to a certificate in another namespace",
         "create a ReferenceGrant in the Secret's namespace";

@@ -85,6 +85,14 @@ fn what_is_used_and_reachable_is_not_found() {
     assert_eq!(found(&format!("{}{}", gateway(HTTPS), secret("a.test", 30))), []);
 }
 
+/// The entries make a certificate of a Secret, whatever its type.
+#[test]
+fn an_opaque_secret_with_both_entries_is_a_certificate() {
+    let opaque = secret("a.test", 10).replace("kubernetes.io/tls", "Opaque");
+    let expected = one("PC0711", "Secret/default/cert", "data");
+    assert_eq!(found(&format!("{}{opaque}", gateway(HTTPS))), expected, "its end is near, and nothing else");
+}
+
 #[test]
 fn certificates_that_clients_refuse_or_soon_will() {
     let with = |name, day| found(&format!("{}{}", gateway(HTTPS), secret(name, day)));
