@@ -37,6 +37,8 @@ const PARTS: [(&str, &str); 3] =
 #[derive(Debug, Default)]
 pub(crate) struct Statuses {
     latest: BTreeMap<ObjectKey, Value>,
+    /// What conditions were that are `Unknown` now, by object, part and type.
+    definite: BTreeMap<(ObjectKey, String, String), String>,
 }
 
 /// A condition that is new, or has another status or reason than before.
@@ -54,7 +56,7 @@ pub(crate) struct Flip {
     pub(crate) reason: String,
     /// Why, in a sentence.
     pub(crate) message: String,
-    /// The status before, if the condition was there.
+    /// `True` or `False`, whichever it was last, if the condition has been there since.
     pub(crate) before: Option<String>,
 }
 
@@ -64,6 +66,7 @@ impl Statuses {
     pub(crate) fn update(&mut self, object: &ObjectKey, status: Option<Value>, now: &str) -> Vec<Flip> {
         let Some(mut status) = status else {
             self.latest.remove(object);
+            self.definite.retain(|(known, ..), _| known != object);
             return Vec::new();
         };
         let before = self.latest.get(object).unwrap_or(&Value::Null);
@@ -80,7 +83,22 @@ impl Statuses {
             }
         }
         self.latest.insert(object.clone(), status);
+        flips.iter_mut().for_each(|flip| self.see_through_unknown(flip));
         flips
+    }
+
+    /// What can be told again is compared with what was told last, not with the pause between.
+    fn see_through_unknown(&mut self, flip: &mut Flip) {
+        let key = (flip.object.clone(), flip.part.clone(), flip.condition.clone());
+        let definite = self.definite.remove(&key);
+        if flip.before.as_deref() == Some("Unknown") {
+            flip.before = definite;
+        }
+        if flip.status == "Unknown"
+            && let Some(before) = &flip.before
+        {
+            self.definite.insert(key, before.clone());
+        }
     }
 
     /// All of them, by kind, namespace and name.
@@ -173,5 +191,26 @@ mod tests {
         assert_eq!(time(&statuses), "4");
         statuses.update(&gateway, None, "5");
         assert_eq!(statuses.items(), []);
+    }
+
+    /// A listener that recovers is Unknown until its port is bound, and its recovery is news all the same.
+    #[test]
+    fn a_flip_from_unknown_tells_what_was_before_that() {
+        let gateway = ObjectKey::new(Kind::Gateway, "edge", "web");
+        let mut statuses = Statuses::default();
+        let mut before = |accepted, reason| {
+            let flips = statuses.update(&gateway, Some(status(accepted, reason)), "1");
+            flips[0].before.clone()
+        };
+        assert_eq!(before("Unknown", "Pending"), None);
+        assert_eq!(before("False", "Invalid"), None);
+        assert_eq!(before("Unknown", "Pending").as_deref(), Some("False"));
+        assert_eq!(before("Unknown", "Waiting").as_deref(), Some("False"));
+        assert_eq!(before("True", "Accepted").as_deref(), Some("False"));
+        assert_eq!(before("False", "Invalid").as_deref(), Some("True"));
+        assert_eq!(before("Unknown", "Pending").as_deref(), Some("False"));
+        statuses.update(&gateway, None, "2");
+        let flips = statuses.update(&gateway, Some(status("True", "Accepted")), "3");
+        assert_eq!(flips[0].before, None);
     }
 }

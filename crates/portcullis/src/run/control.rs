@@ -172,8 +172,8 @@ fn log_flips(flips: &[Flip]) {
 }
 
 fn is_mended(flip: &Flip) -> bool {
-    let before = flip.before.as_deref().filter(|before| *before != "Unknown");
-    is_good(&flip.condition, &flip.status) && before.is_some_and(|before| !is_good(&flip.condition, before))
+    let was_bad = flip.before.as_deref().is_some_and(|before| !is_good(&flip.condition, before));
+    was_bad && is_good(&flip.condition, &flip.status)
 }
 
 fn point(address: BindAddress) -> BindPoint {
