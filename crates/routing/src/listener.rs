@@ -70,11 +70,11 @@ impl<T> ListenerTable<T> {
         table
     }
 
-    /// The table of a listener's next version; what is the same is shared.
+    /// The table of the same listener's next version; what is the same is shared.
     pub(crate) fn update(&self, listener: &Arc<Listener>, compile: Compile<'_, T>) -> ListenerTable<T> {
         let old = &self.listener;
         let scheme = |listener: &Listener| Scheme::of(&listener.protocol);
-        if old.id != listener.id || old.port != listener.port || scheme(old) != scheme(listener) {
+        if old.port != listener.port || scheme(old) != scheme(listener) {
             return ListenerTable::build(listener, compile);
         }
         let mut table = ListenerTable { listener: Arc::clone(listener), hosts: self.hosts.clone() };
@@ -125,7 +125,7 @@ impl<T> ListenerTable<T> {
             Arc::new(Entry { route: Arc::clone(route), rule: Arc::clone(rule), compiled })
         };
         let entries: Vec<_> = route.rules.iter().map(compiled).collect();
-        for pattern in distinct(&route.hostnames) {
+        for pattern in &route.hostnames {
             let made = || Arc::new(PathTable::new(pattern.clone()));
             let Some(paths) = self.hosts.get_or_insert_with(pattern, made) else { continue };
             let paths = Arc::make_mut(paths);
@@ -134,7 +134,7 @@ impl<T> ListenerTable<T> {
     }
 
     fn remove(&mut self, route: &Arc<Route>) {
-        for pattern in distinct(&route.hostnames) {
+        for pattern in &route.hostnames {
             let Some(paths) = self.hosts.get_mut(pattern) else { continue };
             let paths = Arc::make_mut(paths);
             paths.remove(route);
@@ -143,12 +143,6 @@ impl<T> ListenerTable<T> {
             }
         }
     }
-}
-
-/// Each pattern once.
-fn distinct(patterns: &[HostPattern]) -> impl Iterator<Item = &HostPattern> {
-    let before = |index: usize| patterns.get(..index).unwrap_or_default();
-    patterns.iter().enumerate().filter(move |(index, one)| !before(*index).contains(one)).map(|(_, one)| one)
 }
 
 type Routes<'r> = Vec<&'r Arc<Route>>;
@@ -168,4 +162,31 @@ fn difference<'r>(old: &'r [Arc<Route>], new: &'r [Arc<Route>]) -> (Routes<'r>, 
         list.iter().filter(|route| !others.contains(&Arc::as_ptr(route))).collect()
     };
     (only(old, new), only(new, old))
+}
+
+#[cfg(test)]
+mod tests {
+    use portcullis_model::{Age, ListenerId, ListenerProtocol, Origin};
+
+    use super::*;
+
+    fn origin(kind: &str) -> Origin {
+        Origin { kind: kind.into(), namespace: "n".into(), name: "x".into() }
+    }
+
+    fn listener(port: u16, routes: Vec<Arc<Route>>) -> Arc<Listener> {
+        let id = ListenerId { gateway: origin("Gateway"), owner: origin("Gateway"), name: "web".into() };
+        let (hostname, protocol) = (HostPattern::Any, ListenerProtocol::Http);
+        Arc::new(Listener { id, port, hostname, protocol, routes })
+    }
+
+    /// Memory follows what is there: a hostname whose last route goes leaves nothing.
+    #[test]
+    fn a_hostname_goes_with_its_last_route() {
+        let hostnames = ["a.com", "a.com", "*.b.com"].map(HostPattern::parse).to_vec();
+        let route = Route { origin: origin("HTTPRoute"), age: Age::UNKNOWN, hostnames, rules: vec![] };
+        let table = ListenerTable::build(&listener(80, vec![Arc::new(route)]), &|_, _, _| ());
+        assert_eq!(table.hosts().count(), 2);
+        assert_eq!(table.update(&listener(80, vec![]), &|_, _, _| ()).hosts().count(), 0);
+    }
 }

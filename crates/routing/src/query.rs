@@ -11,7 +11,7 @@ pub(crate) struct Parameters<'q>(SmallVec<[(&'q str, &'q str); 8]>);
 impl<'q> Parameters<'q> {
     /// Splits at `&` and at the first `=` of each part; a part without `=` has the empty value.
     pub(crate) fn parse(query: &'q str) -> Parameters<'q> {
-        let parts = query.split('&').filter(|part| !part.is_empty());
+        let parts = query.split('&');
         Parameters(parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect())
     }
 

@@ -130,3 +130,35 @@ fn another_scheme_compiles_anew() {
     });
     assert_eq!(compiled, Scheme::Https);
 }
+
+/// A listener keeps its table wherever in the port's list it stands.
+#[test]
+fn a_moved_listener_is_not_compiled_anew() {
+    let listener = |name: &str, host: &str| {
+        let routes = vec![Arc::new(route("r", &[], vec![vec![prefix("/")]]))];
+        listener_of(name, ListenerProtocol::Http, host, routes)
+    };
+    let (one, two) = (listener("one", "a.com"), listener("two", "b.com"));
+    let before = PortTable::build(&port(vec![Arc::clone(&one), Arc::clone(&two)]), |_, _, _| ());
+    let after = before.update(&port(vec![two, one]), |_, _, _| panic!("nothing is new"));
+    assert!(Arc::ptr_eq(&before.listeners()[0], &after.listeners()[1]));
+    assert!(Arc::ptr_eq(&before.listeners()[1], &after.listeners()[0]));
+}
+
+/// Redirects name the listener's port, so a listener that moves to another is compiled anew.
+#[test]
+fn another_port_compiles_anew() {
+    let one = listener_of(
+        "l",
+        ListenerProtocol::Http,
+        "",
+        vec![Arc::new(route("r", &[], vec![vec![prefix("/")]]))],
+    );
+    let moved = Arc::new(Listener { port: 8080, ..Listener::clone(&one) });
+    let compile = |listener: &Listener, _: &Arc<Route>, _: &Arc<portcullis_model::Rule>| listener.port;
+    let table = PortTable::build(&port(vec![one]), compile).update(&port(vec![moved]), compile);
+    let compiled = crate::build::with_request("GET a/", &[], |request| {
+        *table.listeners()[0].lookup(request).unwrap().entry().compiled()
+    });
+    assert_eq!(compiled, 8080);
+}
