@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("portcullis-http1", &[]),
     ("portcullis-store", &["portcullis-api"]),
     ("portcullis-files", &["portcullis-api", "portcullis-store"]),
+    ("portcullis-cluster", &["portcullis-api", "portcullis-store"]),
     ("portcullis-resolve", &["portcullis-api", "portcullis-store", "portcullis-model"]),
     ("portcullis-routing", &["portcullis-model"]),
     ("portcullis-proxy", &["portcullis-model", "portcullis-routing", "portcullis-http1"]),

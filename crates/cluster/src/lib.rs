@@ -1,0 +1,12 @@
+//! A Kubernetes cluster on both sides: its objects into the store, statuses and addresses back.
+//!
+//! Nothing here decides what an object means; watched objects take the same way as files do (admission, defaults,
+//! decoding in `portcullis-api`).
+//!
+//! Read in this order: [`connect`] (the client).
+#![forbid(unsafe_code)]
+
+mod connect;
+
+pub use connect::{Access, ConnectError, connect};
+pub use kube::Client;
