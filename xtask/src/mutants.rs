@@ -1,4 +1,6 @@
 //! `cargo xtask mutants`: small changes to the code that some test has to notice.
+//!
+//! `.cargo/mutants.toml` says how they are judged, and lists those that no test can notice, with the reason.
 
 use crate::process::{self, Failure};
 use crate::tools;
@@ -10,7 +12,7 @@ const CRATES: [&str; 3] = ["portcullis-resolve", "portcullis-routing", "portcull
 /// Which share of all mutants to try.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// A part of them, as `K/N`: every N-th in a fixed random order, beginning with the K-th.
+    /// A part of them, as `K/N`: every N-th in the order of the source, beginning with the K-th, counted from 0.
     #[arg(long)]
     shard: Option<String>,
     /// Only this package.
@@ -25,6 +27,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         &mutants.to_string_lossy(),
         &["mutants", "--no-shuffle", "--sharding", "round-robin"],
     );
+    // Each run copies the sources anew; what they depend on is built once.
+    run.env("CARGO_TARGET_DIR", process::root().join("target").join("mutants"));
     match &options.package {
         Some(package) => run.args(["--package", package]),
         None => run.args(CRATES.iter().flat_map(|package| ["--package", package])),

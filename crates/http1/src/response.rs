@@ -139,3 +139,21 @@ impl ResponseHead {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The promise that a connection in its stride allocates nothing.
+    #[test]
+    fn memory_is_kept_from_response_to_response() {
+        let input = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: 1\r\n\r\n";
+        let (mut parser, mut head) = (ResponseParser::default(), ResponseHead::new());
+        let mut once = || {
+            parser.parse(input, Exchange::default(), &mut head).unwrap().unwrap();
+            (head.fields.text.as_ptr(), head.fields.text.capacity(), head.fields.entries.as_ptr())
+        };
+        let first = once();
+        assert_eq!(once(), first);
+    }
+}

@@ -124,4 +124,8 @@ fn limits_are_the_same_as_for_http1() {
     assert_eq!(check(HeadLimits { block: 1000, fields: 1 }), Err(HeadError::TooManyFields));
     assert_eq!(check(HeadLimits { block: 20, fields: 9 }), Err(HeadError::BlockTooLarge));
     assert_eq!(check(HeadLimits { block: 1000, fields: 2 }), Ok(()));
+    // Pseudo-field values, and each field as the line that it is in HTTP/1: "GET", "a.example", "/x?y", "a: 1\r\n", …
+    let block = "GETa.example/x?y".len() + 2 * "a: 1\r\n".len();
+    assert_eq!(check(HeadLimits { block, fields: 2 }), Ok(()));
+    assert_eq!(check(HeadLimits { block: block - 1, fields: 2 }), Err(HeadError::BlockTooLarge));
 }

@@ -54,6 +54,7 @@ fn rfc_9112_4_status_lines() {
     ] {
         refused(&format!("{line}\r\n\r\n"), HeadError::StatusLine);
     }
+    assert_eq!(parse("HTTP/1.0 200 OK\r\n\r\n").unwrap().version(), Version::Http10);
     refused("HTTP/2.0 200 OK\r\n\r\n", HeadError::UnsupportedVersion);
     refused("http/1.1 200 OK\r\n\r\n", HeadError::Version);
 }
@@ -121,6 +122,18 @@ fn rfc_9112_9_3_persistence() {
     ] {
         assert_eq!(parse(&format!("{head}\r\n")).unwrap().keep_alive(), lives, "{head:?}");
     }
+}
+
+#[test]
+fn rfc_9110_7_6_1_what_connection_said_is_kept_when_its_fields_go() {
+    let mut head =
+        parse("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nX: 1\r\n\r\n")
+            .unwrap();
+    head.strip_hop_by_hop();
+    let names: Vec<_> = head.fields.iter().map(|(name, ..)| name).collect();
+    assert_eq!(names, [&b"Content-Length"[..], b"X"]);
+    let options = head.connection();
+    assert_eq!((options.close, options.keep_alive, options.upgrade), (true, false, false));
 }
 
 #[test]

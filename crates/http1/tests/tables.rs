@@ -97,6 +97,12 @@ fn sets_of_known_names() {
         set.union(Known::Via.set()).without(Known::Host.set()),
         KnownSet::of(&[Known::Te, Known::Via])
     );
+    assert_eq!(set.union(Known::Te.set()), set, "what both have is in the union");
+    assert_eq!(
+        KnownSet::of(&[Known::Te, Known::Te]),
+        Known::Te.set(),
+        "naming a member twice changes nothing"
+    );
     assert_eq!(KnownSet::of(&[]), KnownSet::EMPTY);
 }
 

@@ -3,7 +3,7 @@
 
 use portcullis_http1::{
     ConnectionField, Exchange, Framing, Known, Method, RequestHead, RequestParser, ResponseHead,
-    ResponseParser, Version, write_continue, write_request, write_response,
+    ResponseParser, TargetForm, Version, write_continue, write_request, write_response,
 };
 
 fn request(input: &str) -> RequestHead {
@@ -78,6 +78,17 @@ fn rewritten_requests() {
 }
 
 #[test]
+fn a_path_makes_origin_form_of_asterisk_form_only() {
+    for (target, form) in
+        [("*", TargetForm::Origin), ("/", TargetForm::Origin), ("http://a/", TargetForm::Absolute)]
+    {
+        let mut head = request(&format!("OPTIONS {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        head.set_path(b"/new");
+        assert_eq!((head.form(), head.path()), (form, &b"/new"[..]), "{target}");
+    }
+}
+
+#[test]
 fn rfc_9112_3_2_forms_as_forwarded() {
     let line = |input: &str| {
         let text = forwarded(&request(input), ConnectionField::Absent, "");
@@ -86,6 +97,7 @@ fn rfc_9112_3_2_forms_as_forwarded() {
     assert_eq!(line("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"), "OPTIONS * HTTP/1.1|Host: a");
     assert_eq!(line("OPTIONS http://a HTTP/1.1\r\nHost: a\r\n\r\n"), "OPTIONS * HTTP/1.1|Host: a");
     assert_eq!(line("OPTIONS http://a/ HTTP/1.1\r\nHost: a\r\n\r\n"), "OPTIONS / HTTP/1.1|Host: a");
+    assert_eq!(line("OPTIONS http://a?q HTTP/1.1\r\nHost: a\r\n\r\n"), "OPTIONS /?q HTTP/1.1|Host: a");
     assert_eq!(line("GET http://a HTTP/1.1\r\nHost: a\r\n\r\n"), "GET / HTTP/1.1|Host: a");
     assert_eq!(line("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n"), "CONNECT a:1 HTTP/1.1|Host: a:1");
     assert_eq!(line("GET / HTTP/1.0\r\n\r\n"), "GET / HTTP/1.1|Host: ");
@@ -142,6 +154,20 @@ fn rfc_9110_8_6_content_length_without_a_body() {
     }
     let head = response(Method::Head, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
     assert_eq!(answered(&head, head.framing(), ConnectionField::Absent), "HTTP/1.1 200 OK\r\n\r\n");
+}
+
+#[test]
+fn rfc_9112_6_3_a_body_is_framed_once() {
+    let head = response(Method::Get, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX: 1\r\n\r\n");
+    assert_eq!(
+        answered(&head, Framing::Length(4), ConnectionField::Absent),
+        "HTTP/1.1 200 OK\r\nX: 1\r\nContent-Length: 4\r\n\r\n",
+        "the length that the writer was told, not the one that was received"
+    );
+    assert_eq!(
+        answered(&head, Framing::Chunked, ConnectionField::Absent),
+        "HTTP/1.1 200 OK\r\nX: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    );
 }
 
 #[test]
