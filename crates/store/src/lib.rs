@@ -22,7 +22,8 @@ mod tests;
 
 pub use bucket::{Bucket, By};
 pub use change::{Change, ChangeSet};
-pub use report::{BindFailure, BindOutcome, BindPoint, Report, ReportKey, Transport};
+pub use references::each_target;
+pub use report::{BindFailure, BindOutcome, BindPoint, Refusal, Report, ReportKey, Transport};
 pub use store::Store;
 
 pub use portcullis_api::{Kind, Object, ObjectKey};

@@ -69,6 +69,13 @@ impl Targets<'_> {
     }
 }
 
+/// Calls `note` with every object that this one attaches or refers to, some of them more than once.
+pub fn each_target(object: &Object, note: &mut dyn FnMut(ObjectKey)) {
+    let key = object.key();
+    parents(object, &key.namespace, note);
+    others(object, &key.namespace, note);
+}
+
 /// The objects that this one attaches to.
 pub(crate) fn parents(object: &Object, home: &str, note: &mut dyn FnMut(ObjectKey)) {
     let mut targets = Targets { home, note };

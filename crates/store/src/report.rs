@@ -1,11 +1,12 @@
 //! What engines say back, so that statuses tell what is served and not what was hoped.
 
-use portcullis_api::ObjectKey;
+use portcullis_api::{Diagnostic, ObjectKey};
+use serde_json::Value;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// One thing that an engine, or who allots addresses, has said.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One thing that an engine, or who allots addresses or watches a cluster, has said.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Report {
     /// How binding an address and port went.
     Bind(BindPoint, BindOutcome),
@@ -13,6 +14,19 @@ pub enum Report {
     DefaultAddresses(Arc<[IpAddr]>),
     /// The addresses that a Gateway was allotted.
     Allotted(ObjectKey, Arc<[IpAddr]>),
+    /// A cluster holds an object that admission refuses: it was stored under an older or looser CRD. The store has
+    /// no object of this key then.
+    Refused(ObjectKey, Arc<Refusal>),
+}
+
+/// Why an object that a cluster holds is not read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// What admission says; at least one of them is an error.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The object as it is written, without its status: whoever reports the refusal finds in it, as far as it can
+    /// be read, the class or parents that the report goes to.
+    pub written: Value,
 }
 
 /// What a [`Report`] is about; a later report about the same replaces it.
@@ -24,6 +38,8 @@ pub enum ReportKey {
     DefaultAddresses,
     /// The addresses of a Gateway.
     Allotted(ObjectKey),
+    /// That an object is refused.
+    Refused(ObjectKey),
 }
 
 /// A transport protocol.
@@ -78,6 +94,7 @@ impl Report {
             Self::Bind(point, _) => ReportKey::Bind(*point),
             Self::DefaultAddresses(_) => ReportKey::DefaultAddresses,
             Self::Allotted(gateway, _) => ReportKey::Allotted(gateway.clone()),
+            Self::Refused(object, _) => ReportKey::Refused(object.clone()),
         }
     }
 }

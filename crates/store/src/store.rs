@@ -1,7 +1,7 @@
 //! [`Store`].
 
 use crate::index::Index;
-use crate::{BindOutcome, BindPoint, Bucket, Change, ChangeSet, Report, ReportKey};
+use crate::{BindOutcome, BindPoint, Bucket, Change, ChangeSet, Refusal, Report, ReportKey};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use portcullis_api::{Kind, Object, ObjectKey};
@@ -92,6 +92,14 @@ impl Store {
     pub fn allotted(&self, gateway: &ObjectKey) -> Option<&[IpAddr]> {
         match self.report(&ReportKey::Allotted(gateway.clone())) {
             Some(Report::Allotted(_, addresses)) => Some(addresses),
+            _ => None,
+        }
+    }
+
+    /// Why an object of a cluster is not among the objects here; `None` where nothing was refused.
+    pub fn refused(&self, object: &ObjectKey) -> Option<&Refusal> {
+        match self.report(&ReportKey::Refused(object.clone())) {
+            Some(Report::Refused(_, refusal)) => Some(refusal),
             _ => None,
         }
     }
