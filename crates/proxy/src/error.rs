@@ -30,7 +30,7 @@ pub(crate) enum Stage {
     ReceiveBody,
     Route,
     Connect,
-    SendHead,
+    SendRequest,
     ReceiveAnswer,
     RelayAnswer,
 }
@@ -97,7 +97,10 @@ impl ProxyError {
             | Reason::ConnectRefused
             | Reason::ConnectFailed
             | Reason::UpstreamOverflow => 503,
-            Reason::ConnectTimeout | Reason::RequestTimeout | Reason::BackendTimeout => 504,
+            Reason::ConnectTimeout
+            | Reason::SendTimeout
+            | Reason::RequestTimeout
+            | Reason::BackendTimeout => 504,
             _ => 500,
         }
     }
@@ -121,7 +124,7 @@ impl fmt::Display for Stage {
             Stage::ReceiveBody => "while its request's body was read",
             Stage::Route => "when the request was routed",
             Stage::Connect => "while it was connected to",
-            Stage::SendHead => "while the request was sent",
+            Stage::SendRequest => "while the request was sent",
             Stage::ReceiveAnswer => "while its answer was awaited",
             Stage::RelayAnswer => "while the answer was relayed",
         })

@@ -4,6 +4,7 @@
 //! that is safe), [`relay`] (both bodies, in one task), [`answer`] (what the proxy says itself).
 
 mod answer;
+mod deadlines;
 mod forward;
 mod identity;
 mod outgoing;
@@ -36,6 +37,10 @@ pub(crate) trait Downstream {
 
     /// Ready when the client is known to have gone; called while the endpoint is what the request waits for.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<ProxyError>;
+
+    /// Whether the client could go without this task being woken: no more of what it sends is taken in. Then
+    /// [`poll_gone`](Downstream::poll_gone) has to be called now and then.
+    fn is_deaf(&self) -> bool;
 
     /// Relays an answer with status 1xx.
     fn interim(&mut self, head: &ResponseHead);

@@ -172,6 +172,9 @@ limits! {
          Bounds slow bodies and slow readers.";
     connect_timeout: Duration = Duration::from_secs(5), "connect-timeout",
         "Connecting to an endpoint, name resolution included; then another endpoint is tried once.";
+    upstream_send_timeout: Duration = Duration::from_secs(60), "upstream-send-timeout",
+        "Silence of an endpoint that has no room for more of a request; then 504. Longer than backends are merely \
+         busy; bounds what an upload to one that hangs holds.";
     upstream_idle_timeout: Duration = Duration::from_secs(4), "upstream-idle-timeout",
         "A pooled connection to an endpoint. Shorter than the keep-alive of common backends (Node.js closes after \
          5 s), so that requests are not sent into a connection that is being closed.";

@@ -57,6 +57,8 @@ reasons! {
     ConnectRefused = "connect_refused",
     /// The endpoint did not take the connection in time.
     ConnectTimeout = "connect_timeout",
+    /// The endpoint took nothing more of the request, and gave no answer, in time.
+    SendTimeout = "send_timeout",
     /// The endpoint could not be reached.
     ConnectFailed = "connect_failed",
     /// Too many requests wait for the backend.

@@ -24,6 +24,17 @@ pub(crate) enum Stream {
     Tls(Box<Tls>),
 }
 
+impl Stream {
+    /// Whether the connection has broken. The kernel knows that before what came earlier has been read.
+    pub(crate) fn is_broken(&self) -> bool {
+        let socket = match self {
+            Stream::Clear(stream) => stream,
+            Stream::Tls(stream) => &stream.get_ref().0.stream,
+        };
+        !matches!(socket.take_error(), Ok(None))
+    }
+}
+
 impl<S> Prefixed<S> {
     pub(crate) fn new(prefix: Vec<u8>, stream: S) -> Prefixed<S> {
         Prefixed { prefix, stream }

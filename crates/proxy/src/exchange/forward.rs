@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use portcullis_http1::RequestHead;
 
-use super::relay::{Deadlines, Relay};
+use super::deadlines::Deadlines;
+use super::relay::Relay;
 use super::{Downstream, Ended, Failed, Surroundings};
 use crate::buffers::InBuf;
 use crate::error::{ProxyError, Replay, Stage};
@@ -145,7 +146,10 @@ async fn relay<D: Downstream>(
     let mut relay = Relay::new(around, scratch, down, record, filters, upstream, deadlines);
     let relayed = poll_fn(|cx| relay.poll(cx)).await;
     around.timer.clear();
-    relayed?;
+    if let Err(error) = relayed {
+        relay.abandon();
+        return Err(error);
+    }
     let (upstream, switched, reusable) = relay.into_upstream();
     Ok(match (switched, reusable) {
         (true, _) => Relayed::Switched(upstream.stream),

@@ -53,6 +53,11 @@ impl Outgoing {
         self.body
     }
 
+    /// Changes whenever the endpoint takes something: bytes of the body so far, and what of the request waits.
+    pub(crate) fn progress(&self) -> (u64, usize) {
+        (self.body, self.out.pending())
+    }
+
     /// Whether the body has ended; its last bytes may still be waiting here.
     pub(crate) fn ended(&self) -> bool {
         self.ended

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use portcullis_http1::{Exchange, Framing, Piece};
 
 use super::answer::explain;
+use super::deadlines::{Deadlines, Silence};
 use super::{Downstream, Surroundings};
 use crate::error::{ProxyError, Replay, Stage};
 use crate::reason::Reason;
@@ -15,29 +16,8 @@ use crate::tables::rule::Backend;
 use crate::telemetry::Record;
 use crate::upstream::Upstream;
 
-/// When an attempt has to be over.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Deadlines {
-    request: Option<Instant>,
-    attempt: Option<Instant>,
-}
-
-impl Deadlines {
-    pub(super) fn new(request: Option<Instant>, attempt: Option<Duration>) -> Deadlines {
-        Deadlines { request, attempt: attempt.map(|timeout| Instant::now() + timeout) }
-    }
-
-    /// The earlier one, and why an exchange that it ends has failed.
-    pub(super) fn first(&self) -> Option<(Instant, Reason)> {
-        let request = self.request.map(|at| (at, Reason::RequestTimeout));
-        let attempt = self.attempt.map(|at| (at, Reason::BackendTimeout));
-        [request, attempt].into_iter().flatten().min_by_key(|(at, _)| *at)
-    }
-
-    pub(super) fn passed(&self) -> bool {
-        self.first().is_some_and(|(at, _)| at <= Instant::now())
-    }
-}
+/// How often a client is looked for that cannot be heard to go.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// An exchange with one endpoint.
 pub(super) struct Relay<'a, D> {
@@ -48,14 +28,16 @@ pub(super) struct Relay<'a, D> {
     filters: (&'a CompiledRule, &'a Backend),
     upstream: Upstream,
     deadlines: Deadlines,
-    /// Since when the client neither gives nor takes what it owes.
-    stalled: Option<Instant>,
-    seen_progress: u64,
+    /// The client neither gives nor takes what it owes.
+    client_silence: Silence<u64>,
+    /// The endpoint neither takes the request nor gives an answer.
+    endpoint_silence: Silence<((u64, usize), u64)>,
     state: State,
     /// The endpoint takes no more of the request; its answer may still come.
     send_failed: bool,
     request_sent: bool,
-    received_anything: bool,
+    /// Bytes of the answer, its head included.
+    received: u64,
     interim: usize,
 }
 
@@ -67,10 +49,14 @@ enum State {
     Switch,
 }
 
-/// Whom an exchange waits for.
+/// What an exchange waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
+    /// The client gives or takes something.
     ForClient,
+    /// The endpoint takes something.
+    ForRoom,
+    /// The endpoint answers.
     ForEndpoint,
 }
 
@@ -85,7 +71,9 @@ impl<'a, D: Downstream> Relay<'a, D> {
         deadlines: Deadlines,
     ) -> Relay<'a, D> {
         scratch.input.clear();
-        let seen_progress = down.progress();
+        let limits = &around.worker.shared.options.limits;
+        let client_silence = Silence::new(limits.body_timeout, down.progress());
+        let endpoint_silence = Silence::new(limits.upstream_send_timeout, ((0, 0), 0));
         Relay {
             around,
             scratch,
@@ -94,12 +82,12 @@ impl<'a, D: Downstream> Relay<'a, D> {
             filters,
             upstream,
             deadlines,
-            stalled: None,
-            seen_progress,
+            client_silence,
+            endpoint_silence,
             state: State::Head,
             send_failed: false,
             request_sent: false,
-            received_anything: false,
+            received: 0,
             interim: 0,
         }
     }
@@ -112,6 +100,14 @@ impl<'a, D: Downstream> Relay<'a, D> {
         (self.upstream, switched, reusable)
     }
 
+    /// Ends the connection of a failed exchange. The endpoint must not take a part of a request for the whole, nor
+    /// the kernel keep what was not taken.
+    pub(super) fn abandon(self) {
+        if !self.request_sent {
+            self.upstream.stream.reset();
+        }
+    }
+
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ProxyError>> {
         let sending = self.poll_request(cx)?;
         let receiving = match self.poll_answer(cx) {
@@ -119,7 +115,8 @@ impl<'a, D: Downstream> Relay<'a, D> {
             Ok(Some(waiting)) => waiting,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        self.poll_deadlines(cx, sending == Waiting::ForClient || receiving == Waiting::ForClient)
+        let client = sending == Waiting::ForClient || receiving == Waiting::ForClient;
+        self.poll_deadlines(cx, client, sending == Waiting::ForRoom)
     }
 
     /// Sends what has come of the request.
@@ -128,13 +125,13 @@ impl<'a, D: Downstream> Relay<'a, D> {
             match self.scratch.outgoing.poll_write(cx, &mut self.upstream.stream) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(_)) if self.upstream.reused && self.scratch.outgoing.untouched() => {
-                    return Err(reset(Stage::SendHead, Replay::NothingSent));
+                    return Err(reset(Stage::SendRequest, Replay::NothingSent));
                 }
                 Poll::Ready(Err(_)) => {
                     self.send_failed = true;
-                    return Ok(Waiting::ForEndpoint);
+                    break;
                 }
-                Poll::Pending => return self.poll_client(cx),
+                Poll::Pending => return self.poll_client(cx, Waiting::ForRoom),
             }
             if self.scratch.outgoing.ended() {
                 self.request_sent = true;
@@ -147,14 +144,14 @@ impl<'a, D: Downstream> Relay<'a, D> {
                 Poll::Pending => return Ok(Waiting::ForClient),
             }
         }
-        if self.request_sent { self.poll_client(cx) } else { Ok(Waiting::ForEndpoint) }
+        self.poll_client(cx, Waiting::ForEndpoint)
     }
 
     /// While the endpoint is what the request waits for, a client that goes takes its request with it.
-    fn poll_client(&mut self, cx: &mut Context<'_>) -> Result<Waiting, ProxyError> {
+    fn poll_client(&mut self, cx: &mut Context<'_>, waiting: Waiting) -> Result<Waiting, ProxyError> {
         match self.down.poll_gone(cx) {
             Poll::Ready(gone) => Err(gone),
-            Poll::Pending => Ok(Waiting::ForEndpoint),
+            Poll::Pending => Ok(waiting),
         }
     }
 
@@ -183,7 +180,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
         let limit = self.around.worker.shared.options.limits.upstream_head_bytes.0;
         let filled = self.scratch.input.poll_fill(cx, &mut self.upstream.stream, limit);
         let read = ready!(filled).unwrap_or(0); // a reset is as much of an end as a close
-        self.received_anything |= read > 0;
+        self.received += read as u64;
         Poll::Ready(read > 0)
     }
 
@@ -211,7 +208,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
             None => match self.poll_fill(cx) {
                 Poll::Pending => Ok(Some(Waiting::ForEndpoint)),
                 Poll::Ready(true) => Ok(None),
-                Poll::Ready(false) if self.upstream.reused && !self.received_anything => {
+                Poll::Ready(false) if self.upstream.reused && self.received == 0 => {
                     Err(reset(Stage::ReceiveAnswer, Replay::ReusedClosed))
                 }
                 Poll::Ready(false) => Err(reset(Stage::ReceiveAnswer, Replay::Never)),
@@ -282,25 +279,36 @@ impl<'a, D: Downstream> Relay<'a, D> {
         Ok(())
     }
 
-    /// Ends the exchange when the rule's time is over, or the client has been silent for too long.
-    fn poll_deadlines(&mut self, cx: &mut Context<'_>, client: bool) -> Poll<Result<(), ProxyError>> {
-        let progress = self.down.progress();
-        if !client || progress != self.seen_progress {
-            (self.stalled, self.seen_progress) = (None, progress);
-        }
-        let patience = self.around.worker.shared.options.limits.body_timeout;
-        let silence = (client && !patience.is_zero())
-            .then(|| (*self.stalled.get_or_insert_with(|| Instant::now() + patience), Reason::ClientTimeout));
-        let first = [self.deadlines.first(), silence].into_iter().flatten().min_by_key(|(at, _)| *at);
-        let Some((at, reason)) = first else {
+    /// Ends the exchange when the rule's time is over, or one side has been silent for too long: the client that
+    /// owes something, or the endpoint that has no room for the request.
+    fn poll_deadlines(
+        &mut self,
+        cx: &mut Context<'_>,
+        client: bool,
+        room: bool,
+    ) -> Poll<Result<(), ProxyError>> {
+        let client = self.client_silence.until(client, self.down.progress());
+        let progress = (self.scratch.outgoing.progress(), self.received);
+        let endpoint = self.endpoint_silence.until(room, progress);
+        let silences =
+            [client.map(|at| (at, Reason::ClientTimeout)), endpoint.map(|at| (at, Reason::SendTimeout))];
+        let ends = silences.into_iter().chain([self.deadlines.first()]).flatten().min_by_key(|(at, _)| *at);
+        let look = self.down.is_deaf().then(|| Instant::now() + LOOK);
+        let Some(at) = ends.map(|(at, _)| at).into_iter().chain(look).min() else {
             self.around.timer.clear();
             return Poll::Pending;
         };
         self.around.timer.set_at(at);
         ready!(self.around.timer.poll_expired(cx));
-        Poll::Ready(Err(match reason {
-            Reason::ClientTimeout => ProxyError::downstream(Stage::ReceiveBody, reason),
-            _ => ProxyError::upstream(Stage::ReceiveAnswer, Replay::Never, reason),
+        Poll::Ready(Err(match ends {
+            Some((_, Reason::ClientTimeout)) => {
+                ProxyError::downstream(Stage::ReceiveBody, Reason::ClientTimeout)
+            }
+            Some((_, Reason::SendTimeout)) => {
+                ProxyError::upstream(Stage::SendRequest, Replay::Never, Reason::SendTimeout)
+            }
+            Some((_, reason)) => ProxyError::upstream(Stage::ReceiveAnswer, Replay::Never, reason),
+            None => return Poll::Pending,
         }))
     }
 }

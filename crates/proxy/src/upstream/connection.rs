@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -33,7 +34,15 @@ impl UpstreamStream {
         }
     }
 
-    /// The same, asked of the kernel.
+    /// Closes the connection with a reset, as far as its kind has one.
+    pub(crate) fn reset(self) {
+        if let UpstreamStream::Tcp(stream) = &self {
+            // If it fails the connection is closed all the same.
+            let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        }
+    }
+
+    /// [`seems_idle`](UpstreamStream::seems_idle), asked of the kernel.
     pub(crate) fn is_idle(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         let mut byte = [0u8; 1];

@@ -1,12 +1,11 @@
 //! Changes of configuration, ports, draining and what operators see.
 
-use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use portcullis_proxy::{BindFailure, Drain};
 
-use crate::support::{Backend, Client, Gateway, PATIENCE, Rules, Running, eventually};
+use crate::support::{Backend, Client, Gateway, PATIENCE, Rules, Running, admin, eventually};
 
 #[test]
 fn a_change_is_swapped_in_under_open_connections() {
@@ -90,15 +89,6 @@ fn a_port_in_use_is_reported_and_bound_when_it_is_free() {
     let report = running.reports.recv_timeout(PATIENCE).unwrap();
     assert_eq!(report.result, Ok(address));
     assert_eq!(Client::connect(address).get("a", "/").body, "web");
-}
-
-fn admin(address: SocketAddr, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: admin\r\n\r\n").as_bytes()).unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    (head[9..12].parse().unwrap(), body.to_owned())
 }
 
 #[test]

@@ -6,7 +6,8 @@ pub(crate) mod http2;
 pub(crate) mod model;
 pub(crate) mod tls;
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -31,6 +32,16 @@ pub(crate) fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// The status and body of an answer of the admin address.
+pub(crate) fn admin(address: SocketAddr, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: admin\r\n\r\n").as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head[9..12].parse().unwrap(), body.to_owned())
 }
 
 /// A running proxy.
@@ -82,6 +93,11 @@ impl Running {
     /// Where the first address accepts connections.
     pub(crate) fn address(&self) -> SocketAddr {
         self.bound[0].1
+    }
+
+    /// What `/metrics` says.
+    pub(crate) fn metrics(&self) -> String {
+        admin(self.proxy.admin().unwrap(), "/metrics").1
     }
 
     pub(crate) fn client(&self) -> Client {

@@ -1,9 +1,10 @@
 //! Timeouts of rules and of clients, limits.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use crate::support::http2::{GET, Raw, frame};
-use crate::support::{Backend, Gateway, Rules, Running};
+use crate::support::{Backend, Client, Gateway, PATIENCE, Rules, Running, eventually};
 
 fn silent() -> Backend {
     Backend::scripted(|connection| {
@@ -110,7 +111,7 @@ fn a_client_that_does_not_read_is_cut_off() {
     });
     let mut client = running.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    has_ended.recv_timeout(crate::support::PATIENCE).unwrap();
+    has_ended.recv_timeout(PATIENCE).unwrap();
 }
 
 /// The same of HTTP/2, where a client can hold an answer back without a full socket.
@@ -176,5 +177,70 @@ fn idle_connections_to_backends_are_closed() {
         limits.upstream_idle_timeout = Duration::from_millis(10);
     });
     assert_eq!(running.client().get("a", "/").status, 200);
-    is_closed.recv_timeout(crate::support::PATIENCE).unwrap();
+    is_closed.recv_timeout(PATIENCE).unwrap();
+}
+
+/// A backend that never reads tells when its connection has ended.
+fn deaf() -> (Backend, std::sync::mpsc::Receiver<String>) {
+    let (ended, has_ended) = std::sync::mpsc::channel();
+    let ended = std::sync::Mutex::new(ended);
+    let server = Backend::scripted(move |connection| {
+        connection.wait_for_end();
+        ended.lock().unwrap().send(connection.rest()).unwrap();
+    });
+    (server, has_ended)
+}
+
+/// Sends an upload until nobody takes any more of it.
+fn upload_until_blocked(client: &mut Client) {
+    client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", 1 << 30));
+    client.stream.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+    while client.stream.write(&[b'x'; 64 << 10]).is_ok() {}
+}
+
+/// The endpoint has no room, so nothing more is read from the client, whose reset comes behind what is unread.
+#[test]
+fn a_client_that_resets_its_upload_to_an_endpoint_that_hangs_is_noticed() {
+    let (server, has_ended) = deaf();
+    let running = Running::start(&Gateway::to(server.address));
+    let mut client = running.client();
+    upload_until_blocked(&mut client);
+    socket2::SockRef::from(&client.stream).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(client);
+    eventually(|| (running.proxy.open_connections() == 0).then_some(()));
+    assert!(has_ended.recv_timeout(PATIENCE).unwrap().starts_with("POST / HTTP/1.1\r\n"));
+}
+
+#[test]
+fn an_endpoint_that_takes_nothing_of_an_upload_is_504() {
+    let (server, has_ended) = deaf();
+    let mut options = Running::options();
+    options.admin = Some(([127, 0, 0, 1], 0).into());
+    options.limits.set("upstream-send-timeout", "500ms").unwrap();
+    let running = Running::with(&Gateway::to(server.address), options);
+    let mut client = running.client();
+    upload_until_blocked(&mut client);
+    let answer = client.answer();
+    assert_eq!((answer.status, answer.header("connection")), (504, Some("close")));
+    has_ended.recv_timeout(PATIENCE).unwrap();
+    let counted = "portcullis_requests_total{reason=\"send_timeout\"} 1\n";
+    eventually(|| running.metrics().contains(counted).then_some(()));
+}
+
+/// An endpoint that takes a little now and then is slow, and not silent.
+#[test]
+fn an_endpoint_that_takes_an_upload_slowly_is_waited_for() {
+    let server = Backend::scripted(|connection| {
+        connection.request();
+        for _ in 0..24 {
+            std::thread::sleep(Duration::from_millis(50)); // all together longer than the timeout: nothing to be awaited
+            connection.exactly(1 << 20);
+        }
+        connection.answer("taken");
+    });
+    let running = Running::limited(&Gateway::to(server.address), |limits| {
+        limits.upstream_send_timeout = Duration::from_secs(1);
+    });
+    let request = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", 24 << 20);
+    assert_eq!(running.send(&(request + &"x".repeat(24 << 20))).body, "taken");
 }

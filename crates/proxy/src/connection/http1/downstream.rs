@@ -169,7 +169,14 @@ impl Downstream for Http1 {
                 Poll::Pending => break,
             }
         }
+        if self.is_deaf() && self.stream.is_broken() {
+            return Poll::Ready(gone(Stage::RelayAnswer));
+        }
         Poll::Pending
+    }
+
+    fn is_deaf(&self) -> bool {
+        self.half_closed || self.input.filled().len() >= READ
     }
 
     fn interim(&mut self, head: &ResponseHead) {

@@ -129,6 +129,11 @@ impl Downstream for Http2 {
         reset.map(|_| gone(Stage::RelayAnswer))
     }
 
+    /// Frames are read as they come, so a reset is heard.
+    fn is_deaf(&self) -> bool {
+        false
+    }
+
     fn interim(&mut self, head: &ResponseHead) {
         // A client that has gone needs no hints.
         let _ = self.respond.send_informational(response(head));

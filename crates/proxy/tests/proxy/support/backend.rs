@@ -53,6 +53,11 @@ impl Connection {
         self.client.until(end)
     }
 
+    /// Waits for the end of the connection, which must be a reset, and reads nothing.
+    pub(crate) fn wait_for_end(&self) {
+        super::eventually(|| self.client.stream.take_error().unwrap());
+    }
+
     pub(crate) fn half_close(&self) {
         let _ = self.client.stream.shutdown(Shutdown::Write);
     }
