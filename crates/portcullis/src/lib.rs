@@ -4,9 +4,12 @@
 //! [`cli`] lists the commands; each has a module of its name.
 #![forbid(unsafe_code)]
 
+mod address;
 mod check;
 mod cli;
 mod completions;
+mod control;
+mod data_plane;
 mod docs;
 mod echo;
 mod exit;

@@ -1,21 +1,15 @@
 //! The options of `run`.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::Args;
-use ipnet::IpNet;
-use portcullis_model::HeaderName;
-use portcullis_proxy::{AccessLogFormat, AccessLogOptions, Drain, Limits, ProxyOptions, default_workers};
+use portcullis_proxy::ProxyOptions;
 
+use crate::data_plane::DataPlaneOptions;
 use crate::exit::Failure;
 use crate::logs::LogOptions;
-use crate::values;
-
-/// Where the admin endpoint listens unless told otherwise.
-const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9975);
 
 /// Serve the resources in files and folders, and reload them when they change
 #[derive(Args, Debug)]
@@ -33,37 +27,12 @@ pub(crate) struct Run {
     pub(super) bind: Vec<IpAddr>,
     /// Added to every listener's port, so that no privileges are needed; redirects carry it
     #[arg(long, value_name = "N", default_value_t = 0)]
-    port_offset: u16,
+    pub(super) port_offset: u16,
     /// Let a small backend stand in for every Service without endpoints; it answers with the request as JSON
     #[arg(long, value_name = "IP[:PORT]", num_args = 0..=1, default_missing_value = "127.0.0.1")]
     pub(super) echo: Option<EchoAddress>,
-    /// Worker threads (default: the CPUs that this process may use)
-    #[arg(long, value_name = "N")]
-    workers: Option<usize>,
-    /// Where /metrics, /readyz and /livez are served
-    #[arg(long, value_name = "ADDR|off", default_value_t = Admin(Some(ADMIN)))]
-    admin: Admin,
-    /// Networks of proxies in front, separated by commas: their X-Forwarded-* and x-request-id are believed
-    #[arg(long, value_name = "CIDR", value_delimiter = ',')]
-    trusted_proxies: Vec<IpNet>,
-    /// Listener ports, separated by commas, at which connections begin with a PROXY protocol header
-    #[arg(long, value_name = "PORT", value_delimiter = ',')]
-    proxy_protocol: Vec<u16>,
-    /// A line for each request, to standard output or a file
-    #[arg(long, value_name = "text|json[=PATH]", value_parser = access_log)]
-    access_log: Option<AccessLogOptions>,
-    /// A header by which trusted proxies ask how a request was handled; the answer carries it
-    #[arg(long, value_name = "NAME", value_parser = header_name)]
-    debug_header: Option<HeaderName>,
-    /// After SIGTERM: how long to go on accepting while load balancers notice
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::duration)]
-    drain_delay: Duration,
-    /// After that: how long open requests may last
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = values::duration)]
-    drain_timeout: Duration,
-    /// Set a limit or timeout, such as head-timeout=5s (may be repeated); docs/limits.md lists them
-    #[arg(long = "limit", value_name = "NAME=VALUE")]
-    limits: Vec<String>,
+    #[command(flatten)]
+    pub(super) data_plane: DataPlaneOptions,
     #[command(flatten)]
     pub(super) logs: LogOptions,
 }
@@ -71,63 +40,7 @@ pub(crate) struct Run {
 impl Run {
     /// What the proxy is started with.
     pub(super) fn proxy(&self) -> Result<ProxyOptions, Failure> {
-        Ok(ProxyOptions {
-            workers: self.workers.unwrap_or_else(default_workers).max(1),
-            port_offset: self.port_offset,
-            admin: self.admin.0,
-            trusted_proxies: self.trusted_proxies.clone(),
-            proxy_protocol_ports: self.proxy_protocol.clone(),
-            access_log: self.access_log.clone(),
-            debug_header: self.debug_header.clone(),
-            limits: self.limits()?,
-        })
-    }
-
-    /// How it ends.
-    pub(super) fn drain(&self) -> Drain {
-        Drain { delay: self.drain_delay, timeout: self.drain_timeout }
-    }
-
-    fn limits(&self) -> Result<Limits, Failure> {
-        let mut limits = Limits::default();
-        for setting in &self.limits {
-            let parts = setting.split_once('=');
-            let (name, value) = parts.ok_or_else(|| unusable(setting, "it has the form NAME=VALUE"))?;
-            limits.set(name, value).map_err(|error| unusable(setting, &error.to_string()))?;
-        }
-        Ok(limits)
-    }
-}
-
-fn unusable(setting: &str, why: &str) -> Failure {
-    let names: Vec<&str> = Limits::table().iter().map(|limit| limit.name).collect();
-    Failure::usage(format!("--limit {setting}: {why}")).hint(format!("the limits are {}", names.join(", ")))
-}
-
-/// The admin address; none is off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Admin(Option<SocketAddr>);
-
-impl FromStr for Admin {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "off" => Ok(Self(None)),
-            _ => text
-                .parse()
-                .map(|address| Self(Some(address)))
-                .map_err(|_| "expected an address and port such as 127.0.0.1:9975, or off".to_owned()),
-        }
-    }
-}
-
-impl std::fmt::Display for Admin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            Some(address) => address.fmt(f),
-            None => f.write_str("off"),
-        }
+        self.data_plane.proxy(self.port_offset)
     }
 }
 
@@ -144,23 +57,6 @@ impl FromStr for EchoAddress {
             "expected nothing, or an address such as 127.0.0.1 or 127.0.0.1:3000; paths stand before --echo".to_owned()
         })
     }
-}
-
-fn access_log(text: &str) -> Result<AccessLogOptions, String> {
-    let (format, path) = match text.split_once('=') {
-        Some((format, path)) => (format, Some(PathBuf::from(path))),
-        None => (text, None),
-    };
-    let format = match format {
-        "text" => AccessLogFormat::Text,
-        "json" => AccessLogFormat::Json,
-        _ => return Err("expected text or json, and =PATH for a file".to_owned()),
-    };
-    Ok(AccessLogOptions { format, path })
-}
-
-fn header_name(text: &str) -> Result<HeaderName, String> {
-    HeaderName::new(text).ok_or_else(|| "expected the name of a header".to_owned())
 }
 
 #[cfg(test)]
@@ -183,10 +79,15 @@ mod tests {
     fn the_shortest_line_has_the_documented_defaults() {
         let run = parse("dir").unwrap();
         assert_eq!(run.echo, None);
-        assert_eq!(run.drain(), Drain { delay: Duration::ZERO, timeout: Duration::from_secs(60) });
         let proxy = run.proxy().unwrap();
-        assert_eq!(proxy.admin, Some("127.0.0.1:9975".parse().unwrap()));
-        assert_eq!((proxy.port_offset, proxy.access_log, proxy.limits), (0, None, Limits::default()));
+        assert_eq!(proxy.port_offset, 0);
+    }
+
+    #[test]
+    fn addresses_to_bind_and_paths_are_demanded_and_checked() {
+        for wrong in ["d --bind nowhere", ""] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
@@ -196,21 +97,5 @@ mod tests {
         assert_eq!(parse("dir --echo [::1]:3000").unwrap().echo.unwrap().0, "[::1]:3000".parse().unwrap());
         assert_eq!(parse("dir --echo=10.0.0.1").unwrap().echo.unwrap().0, "10.0.0.1:0".parse().unwrap());
         assert!(parse("--echo dir").unwrap_err().to_string().contains("paths stand before --echo"));
-    }
-
-    #[test]
-    fn values_are_checked_when_the_command_line_is_read() {
-        let run = parse("d --admin off --access-log json=/tmp/a --limit head-timeout=2s --trusted-proxies 10.0.0.0/8,::1/128").unwrap();
-        let proxy = run.proxy().unwrap();
-        assert_eq!(proxy.admin, None);
-        assert_eq!(proxy.access_log.unwrap().path, Some(PathBuf::from("/tmp/a")));
-        assert_eq!(proxy.limits.head_timeout, Duration::from_secs(2));
-        assert_eq!(proxy.trusted_proxies.len(), 2);
-        for wrong in ["d --admin on", "d --access-log xml", "d --drain-delay 5", "d --bind nowhere", ""] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
-        for wrong in ["d --limit nonsense=1", "d --limit head-timeout", "d --limit head-timeout=9"] {
-            assert!(parse(wrong).unwrap().proxy().is_err(), "{wrong}");
-        }
     }
 }

@@ -10,7 +10,7 @@ use portcullis_model::{
     Route, Rule, Target, ValueMatch,
 };
 
-use super::address::reachable;
+use crate::address::reachable;
 
 /// A request that meets a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
 /// Where Gateways that ask for no address are served: where `--bind` says, or everywhere.
-pub(super) fn default_addresses(bind: &[IpAddr]) -> Arc<[IpAddr]> {
+pub(crate) fn default_addresses(bind: &[IpAddr]) -> Arc<[IpAddr]> {
     if !bind.is_empty() {
         return bind.into();
     }
@@ -14,7 +14,7 @@ pub(super) fn default_addresses(bind: &[IpAddr]) -> Arc<[IpAddr]> {
 }
 
 /// Where this machine finds what listens at an address: what listens everywhere, at loopback.
-pub(super) fn reachable(ip: IpAddr) -> IpAddr {
+pub(crate) fn reachable(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

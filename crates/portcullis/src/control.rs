@@ -1,5 +1,8 @@
 //! What happens when something changes: the store, resolution, the proxy, the statuses, in this order.
 
+mod binding;
+mod stand_ins;
+
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,13 +14,13 @@ use portcullis_proxy::ProxyHandle;
 use portcullis_resolve::{Engine, Resolver};
 use portcullis_store::{BindOutcome, BindPoint, Change, Report, ReportKey, Store, Transport};
 
-use super::binding;
-use super::stand_ins::StandIns;
 use crate::exit::Failure;
+pub(crate) use stand_ins::StandIns;
+
 use crate::statuses::{Flip, Statuses, is_good, status_json};
 
 /// Everything that is known, and who has to hear of a change.
-pub(super) struct Control {
+pub(crate) struct Control {
     store: Store,
     resolver: Resolver,
     proxy: Arc<ProxyHandle>,
@@ -34,7 +37,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    pub(super) fn new(
+    pub(crate) fn new(
         engine: Engine,
         proxy: Arc<ProxyHandle>,
         port_offset: u16,
@@ -58,7 +61,7 @@ impl Control {
     }
 
     /// Takes changes and lets everybody know who has to.
-    pub(super) async fn take(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
+    pub(crate) async fn take(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
         let mut set = self.store.apply(changes);
         if let Some(stand_ins) = &mut self.stand_ins
             && StandIns::concerns(&set)
@@ -78,7 +81,7 @@ impl Control {
     }
 
     /// What the proxy said.
-    pub(super) async fn hear(&mut self, report: portcullis_proxy::Report) -> Result<(), Failure> {
+    pub(crate) async fn hear(&mut self, report: portcullis_proxy::Report) -> Result<(), Failure> {
         // It may speak of an address that has left the configuration meanwhile.
         if !self.served.contains(&report.address) {
             return Ok(());
@@ -105,16 +108,16 @@ impl Control {
     }
 
     /// Whether connections are accepted at an address of the model.
-    pub(super) fn is_bound(&self, address: BindAddress) -> bool {
+    pub(crate) fn is_bound(&self, address: BindAddress) -> bool {
         self.store.bind(point(address)) == Some(&BindOutcome::Bound)
     }
 
-    pub(super) fn model(&self) -> Arc<Model> {
+    pub(crate) fn model(&self) -> Arc<Model> {
         Arc::clone(&self.resolver.resolved().model)
     }
 
     /// How many ports of Services have a stand-in.
-    pub(super) fn stand_ins(&self) -> usize {
+    pub(crate) fn stand_ins(&self) -> usize {
         self.stand_ins.as_ref().map_or(0, StandIns::count)
     }
 

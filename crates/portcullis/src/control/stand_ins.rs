@@ -10,7 +10,7 @@ use portcullis_api::{Kind, Object, ObjectKey};
 use portcullis_store::{Bucket, Change, ChangeSet, Store};
 use tokio::task::AbortHandle;
 
-use super::address::reachable;
+use crate::address::reachable;
 use crate::echo::{EchoAnswers, StandsFor};
 use crate::exit::Failure;
 use crate::server;
