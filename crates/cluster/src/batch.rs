@@ -19,6 +19,12 @@ pub struct Batch {
     pub synced: bool,
 }
 
+impl Batch {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.seen.is_empty() && self.problems.is_empty()
+    }
+}
+
 /// What the API server holds of an object whose status is ours to write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
