@@ -19,7 +19,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 #[derive(Clone)]
 pub(crate) struct Raw {
     /// What tells objects and versions apart; nothing else of the metadata.
-    identity: ObjectMeta,
+    identity: Box<ObjectMeta>,
     /// The object without its status, and without what changes though the object does not.
     pub(crate) written: Value,
     /// The status, where there is one.
@@ -31,7 +31,7 @@ pub(crate) struct Raw {
 impl Raw {
     fn new(mut written: Value) -> Self {
         let status = written.as_object_mut().and_then(|fields| fields.remove("status"));
-        let identity = identity(&written);
+        let identity = Box::new(identity(&written));
         if let Some(metadata) = written.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("resourceVersion");
             metadata.remove("managedFields");
@@ -104,7 +104,7 @@ impl From<PartialObjectMeta<Self>> for Raw {
         let ObjectMeta { name, namespace, uid, resource_version, generation, .. } = partial.metadata;
         let identity =
             ObjectMeta { name, namespace, uid, resource_version, generation, ..ObjectMeta::default() };
-        Self { identity, written: Value::Null, status: None, print: 0 }
+        Self { identity: Box::new(identity), written: Value::Null, status: None, print: 0 }
     }
 }
 
