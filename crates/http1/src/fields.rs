@@ -214,7 +214,6 @@ impl Fields {
     }
 
     fn append_line(&mut self, name: &[u8], value: &[u8], known: Option<Known>) -> Entry {
-        self.text.reserve(name.len() + value.len() + 4);
         let name = self.begin_line(name);
         let start = self.text.len();
         self.text.extend_from_slice(value);

@@ -116,3 +116,21 @@ impl TrailerParser {
         self.lines = Lines::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The promise that a connection in its stride allocates nothing, be sections whole or cut off.
+    #[test]
+    fn memory_is_kept_from_section_to_section() {
+        let mut parser = TrailerParser::default();
+        let long = "X: 1\r\n".repeat(200) + "\r\n";
+        assert_eq!(parser.take(long.as_bytes(), HeadLimits::default()), Ok((long.len(), true)));
+        parser.clear();
+        assert!(parser.text.capacity() >= long.len());
+        assert_eq!(parser.take(b"X: 1\r\n", HeadLimits::default()), Ok((6, false)));
+        parser.clear();
+        assert!(parser.text.capacity() >= long.len());
+    }
+}

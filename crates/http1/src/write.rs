@@ -50,7 +50,7 @@ pub fn write_request(
     connection: ConnectionField,
     more: &[u8],
 ) {
-    out.reserve(head.fields.text.len() + more.len() + 128);
+    reserve(out, &head.fields, more);
     out.extend_from_slice(head.method_name());
     out.push(b' ');
     match head.form() {
@@ -86,7 +86,7 @@ pub fn write_response(
     connection: ConnectionField,
     more: &[u8],
 ) {
-    out.reserve(head.fields.text.len() + more.len() + 128);
+    reserve(out, &head.fields, more);
     write_status_line(out, head.status(), head.reason());
     let keeps_length = framing == Framing::None && !matches!(head.status(), 100..=199 | 204);
     write_fields(out, &head.fields, if keeps_length { KnownSet::NOT_FORWARDED } else { REPLACED });
@@ -99,6 +99,11 @@ pub fn write_response(
 /// Appends the interim response that has a client send its body (RFC 9110 §15.2.1).
 pub fn write_continue(out: &mut Vec<u8>) {
     out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+/// Makes room for a head with what is written beside its fields, so that most heads allocate at most once.
+fn reserve(out: &mut Vec<u8>, fields: &Fields, more: &[u8]) {
+    out.reserve(fields.text.len() + more.len() + 128);
 }
 
 /// Appends a status line; an empty `reason` means the standard one.

@@ -82,6 +82,8 @@ fn rfc_9112_7_1_1_extensions_are_bounded_and_dropped() {
     assert!(decode_with(limits, b"1;abc\r\na\r\n0\r\n\r\n").is_ok());
     let too_long = decode_with(limits, b"1;abcd\r\na\r\n0\r\n\r\n");
     assert_eq!(too_long, Err(BodyError::ChunkExtensionsTooLarge));
+    let just_in_total = b"1;abc\r\na\r\n1;\r\na\r\n1;\r\na\r\n0\r\n\r\n";
+    assert_eq!(decode_with(limits, just_in_total), Ok((b"aaa".to_vec(), Some(just_in_total.len()))));
     let in_total = decode_with(limits, b"1;abc\r\na\r\n1;ab\r\na\r\n0\r\n\r\n");
     assert_eq!(in_total, Err(BodyError::ChunkExtensionsTooLarge));
 }

@@ -43,6 +43,21 @@ fn rfc_9110_7_6_1_hop_by_hop_fields_go_and_others_stay() {
     assert!(head.connection().trailers, "what TE said is kept for the writer");
 }
 
+/// RFC 9110 §10.1.4: TE lists codings, of which `trailers` alone says that trailers are taken.
+#[test]
+fn only_te_trailers_asks_for_trailers() {
+    for (te, trailers) in [
+        ("TE: trailers\r\n", true),
+        ("TE: gzip, Trailers\r\n", true),
+        ("TE: gzip\r\n", false),
+        ("TE: trailers;q=1\r\n", false),
+        ("TE:\r\n", false),
+        ("", false),
+    ] {
+        assert_eq!(request("1.1", te).connection().trailers, trailers, "{te:?}");
+    }
+}
+
 #[test]
 fn connection_cannot_name_what_frames_or_routes() {
     let mut head = request(

@@ -113,6 +113,8 @@ fn fields_count_and_search_lists() {
     fields.push(b"Via", b"1.1 a, 1.1 B");
     fields.push(b"via", b"1.1 c");
     assert_eq!((fields.len(), fields.is_empty(), fields.known()), (2, false, Known::Via.set()));
+    assert_eq!(fields.known_value(Known::Via), Some(&b"1.1 a, 1.1 B"[..]), "the first line's");
+    assert_eq!(fields.known_value(Known::Te), None);
     assert!(fields.list_has(Known::Via, b"1.1 b") && fields.list_has(Known::Via, b"1.1 C"));
     assert!(!fields.list_has(Known::Via, b"1.1") && !fields.list_has(Known::Te, b"1.1 a"));
     fields.clear();

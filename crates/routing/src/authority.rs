@@ -89,11 +89,7 @@ fn class_of(byte: u8) -> u8 {
 /// Whether a host in canonical form is an IP address: no hostname of a listener or route takes one, for
 /// hostnames are DNS names (Gateway API, `Hostname`: "IPs are not allowed").
 pub(crate) fn is_ip_literal(host: &str) -> bool {
-    match host.as_bytes().last() {
-        Some(b']') => true,
-        Some(byte) if byte.is_ascii_digit() => host.parse::<std::net::Ipv4Addr>().is_ok(),
-        _ => false,
-    }
+    host.ends_with(']') || host.parse::<std::net::Ipv4Addr>().is_ok()
 }
 
 #[cfg(test)]
@@ -114,6 +110,7 @@ mod tests {
         assert_eq!(parse("[::1]"), Ok(("[::1]".into(), None)));
         assert_eq!(parse(""), Ok((String::new(), None)));
         assert_eq!(parse("host9"), Ok(("host9".into(), None)));
+        assert_eq!(parse("AB"), Ok(("ab".into(), None)));
     }
 
     #[test]
@@ -121,11 +118,20 @@ mod tests {
         assert!(matches!(Authority::parse("a.b:80").unwrap().host, Cow::Borrowed("a.b")));
     }
 
+    /// RFC 3986 §3.2.2: `reg-name` is unreserved characters, escapes and these sub-delims.
+    #[test]
+    fn every_character_of_a_reg_name_is_taken() {
+        let host = "az09-._~%41!$&'()*+,;=";
+        assert_eq!(parse(host), Ok((host.into(), None)));
+    }
+
     #[test]
     fn what_is_no_host_is_refused() {
         assert_eq!(parse("a b"), Err(AuthorityError::Byte));
         assert_eq!(parse("user@a.com"), Err(AuthorityError::Byte));
         assert_eq!(parse("a/b"), Err(AuthorityError::Byte));
+        assert_eq!(parse("a//b"), Err(AuthorityError::Byte));
+        assert_eq!(parse("A/b"), Err(AuthorityError::Byte));
         assert_eq!(parse("ä.com"), Err(AuthorityError::Byte));
         assert_eq!(parse("a:65536"), Err(AuthorityError::Port));
         assert_eq!(parse("a:b"), Err(AuthorityError::Port));

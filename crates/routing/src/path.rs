@@ -59,7 +59,7 @@ fn normalise_escapes(path: &[u8]) -> Result<String, PathError> {
             b'%' => {
                 let mut digit = || bytes.next().and_then(|byte| (byte as char).to_digit(16));
                 let (high, low) = (digit(), digit());
-                let value = high.zip(low).and_then(|(high, low)| u8::try_from(high << 4 | low).ok());
+                let value = high.zip(low).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
                 let value = value.ok_or(PathError::MalformedEscape)?;
                 if is_unreserved(value) { out.push(value as char) } else { push_escape(&mut out, value) }
             }
@@ -137,6 +137,8 @@ mod tests {
             ("/a//../b", "/a/b"),
             ("/a/..//b", "//b"),
             ("/./", "/"),
+            ("/.", "/"),
+            ("/a/./b/./c", "/a/b/c"),
         ] {
             assert_eq!(canonical(given).as_deref(), Ok(expected), "{given}");
         }
@@ -144,7 +146,9 @@ mod tests {
 
     #[test]
     fn what_looks_like_dot_segments_stays() {
-        for path in ["/.well-known/x", "/...", "/a/..b/c..", "/..;/adm", "//adm", "/a//b/", "/a.b", "/"] {
+        for path in
+            ["/.well-known/x", "/!~user", "/...", "/a/..b/c..", "/..;/adm", "//adm", "/a//b/", "/a.b", "/"]
+        {
             assert!(matches!(canonical_path(path), Ok(Cow::Borrowed(same)) if same == path), "{path}");
         }
     }
@@ -160,6 +164,7 @@ mod tests {
             ("/%00", "/%00"),
             ("/ä", "/%C3%A4"),
             ("/%c3%a4", "/%C3%A4"),
+            ("/%0f%f0", "/%0F%F0"),
         ] {
             assert_eq!(canonical(given).as_deref(), Ok(expected), "{given}");
         }

@@ -201,14 +201,11 @@ fn depth(prefix: &str) -> usize {
 
 /// Where the first 0, 1, … elements of a path end, as far as the deepest prefix reaches.
 fn element_ends(path: &str, deepest: usize) -> SmallVec<[usize; 16]> {
-    let mut ends = SmallVec::new();
-    ends.push(0);
-    if deepest > 0 {
-        let slashes = path.bytes().enumerate().skip(1).filter(|(_, byte)| *byte == b'/');
-        ends.extend(slashes.map(|(at, _)| at).take(deepest));
-        if ends.len() <= deepest {
-            ends.push(path.len());
-        }
+    let slashes = path.bytes().enumerate().skip(1).filter(|(_, byte)| *byte == b'/');
+    let mut ends = SmallVec::from_iter([0]);
+    ends.extend(slashes.map(|(at, _)| at).take(deepest));
+    if ends.len() <= deepest {
+        ends.push(path.len());
     }
     ends
 }

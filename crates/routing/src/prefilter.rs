@@ -80,6 +80,7 @@ mod tests {
         assert_eq!(literals("/user/[0-9]+"), ["/user/", "", ""]);
         assert_eq!(literals(r"/.*\.jpg"), ["/", ".jpg", ""]);
         assert_eq!(literals("/a.*/middle/.*b"), ["/a", "b", "/middle/"]);
+        assert_eq!(literals("/a.*(/middle/).*b"), ["/a", "b", "/middle/"]);
         assert_eq!(literals("/abc|/abd"), ["/ab", "", ""]);
         assert_eq!(literals("/foo|"), ["", "", ""]);
         assert_eq!(literals("(?i)/foo"), ["/", "", ""]);

@@ -46,7 +46,7 @@ fn decoded(raw: &str) -> impl Iterator<Item = u8> {
         let (first, tail) = rest.split_first()?;
         if let (b'%', [high, low, after @ ..]) = (first, tail) {
             let digits = (*high as char).to_digit(16).zip((*low as char).to_digit(16));
-            if let Some(value) = digits.and_then(|(high, low)| u8::try_from(high << 4 | low).ok()) {
+            if let Some(value) = digits.and_then(|(high, low)| u8::try_from(high * 16 + low).ok()) {
                 rest = after;
                 return Some(value);
             }
@@ -71,12 +71,14 @@ mod tests {
         assert!(fits("a=1&a=2", "a", "1"));
         assert!(!fits("a=1&a=2", "a", "2"));
         assert!(fits("b=2&%61=1", "a", "1"));
+        assert!(fits("%62=2&a=1", "a", "1"));
     }
 
     #[test]
     fn names_and_values_are_decoded_once_and_compared_exactly() {
         assert!(fits("a=%31", "a", "1"));
         assert!(fits("a=%2531", "a", "%31"));
+        assert!(fits("a=%c3%A4", "a", "ä"));
         assert!(fits("a=x+y", "a", "x+y"));
         assert!(fits("a=100%", "a", "100%"));
         assert!(fits("a=%zz", "a", "%zz"));

@@ -113,6 +113,31 @@ mod tests {
         assert_eq!((shards.len(), shards.shards.len()), (100, 16));
     }
 
+    /// Four times as many above 64 values a shard, a quarter below 4: a value that comes and goes moves none.
+    #[test]
+    fn shards_are_made_and_dropped_at_their_bounds() {
+        let mut map = shards(0);
+        let mut grown = Vec::new();
+        for number in 0..1_200 {
+            let before = map.shards.len();
+            map.insert((number.to_string(), number));
+            if map.shards.len() != before {
+                grown.push((map.len(), map.shards.len()));
+            }
+        }
+        assert_eq!(grown, [(65, 4), (257, 16), (1_025, 64)]);
+        let mut shrunk = Vec::new();
+        for number in 0..1_200 {
+            let before = map.shards.len();
+            map.remove(number.to_string().as_bytes());
+            if map.shards.len() != before {
+                shrunk.push((map.len(), map.shards.len()));
+            }
+        }
+        assert_eq!(shrunk, [(255, 16), (63, 4), (15, 1)]);
+        assert_eq!(map.iter().count(), 0);
+    }
+
     /// The hash spreads values over shards: a copy of one is cheap.
     #[test]
     fn no_shard_has_much_more_than_its_part() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portcullis_model::ListenerProtocol;
+use portcullis_model::{HostPattern, ListenerProtocol};
 use portcullis_routing::{ListenerTable, Misdirected, PortTable, Scheme};
 
 use crate::build::{listener_of, port};
@@ -36,6 +36,24 @@ fn the_most_specific_listener_takes_a_host() {
     assert_eq!(of(Scheme::Https, "a.com"), None);
     let all = table.listeners_for_host(Scheme::Http, "x.a.com").map(|table| name(Some(table)).unwrap());
     assert_eq!(all.collect::<Vec<_>>(), ["exact", "wild", "any"]);
+}
+
+/// Certificates and redirects ask for the hostnames of one scheme; the other's are none of theirs.
+#[test]
+fn hostnames_are_listed_by_scheme() {
+    let table = table(&[("tls", "*.a.com"), ("any", "")], &[("clear", "b.com")]);
+    let of = |scheme| {
+        let mut hostnames: Vec<_> = table.hostnames(scheme).map(ToString::to_string).collect();
+        hostnames.sort();
+        hostnames
+    };
+    let shown = |patterns: &[&str]| {
+        let mut shown: Vec<_> = patterns.iter().map(|text| HostPattern::parse(text).to_string()).collect();
+        shown.sort();
+        shown
+    };
+    assert_eq!(of(Scheme::Https), shown(&["*.a.com", ""]));
+    assert_eq!(of(Scheme::Http), shown(&["b.com"]));
 }
 
 #[test]

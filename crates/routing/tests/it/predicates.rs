@@ -98,6 +98,23 @@ fn the_first_of_repeated_parameters_counts() {
     assert!(!takes(prefix("/").query("q", "2"), "GET h/?q=1&q=2", &[]));
 }
 
+/// HTTPURLRewriteFilter, ReplacePrefixMatch: what is replaced is the prefix without its trailing slash; nothing of
+/// exact paths and regular expressions is.
+#[test]
+fn a_prefix_match_says_how_much_of_the_path_it_took() {
+    let taken = |matched, path: &str| {
+        let listener = listener(vec![route("r", &[], vec![vec![matched]])]);
+        let table = crate::build::table(&listener);
+        crate::build::with_request(&format!("GET h{path}"), &[], |request| {
+            table.lookup(request).map(|found| found.prefix_len())
+        })
+    };
+    assert_eq!(taken(prefix("/app/x/"), "/app/x/y"), Some(Some(6)));
+    assert_eq!(taken(prefix("/"), "/app"), Some(Some(0)));
+    assert_eq!(taken(exact("/app"), "/app"), Some(None));
+    assert_eq!(taken(regex("/app.*"), "/app/x"), Some(None));
+}
+
 /// When the longest prefix's other predicates fail, shorter ones are tried, and so are patterns and exact paths
 /// before them.
 #[test]
