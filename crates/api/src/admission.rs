@@ -60,7 +60,9 @@ fn admit_with(status: Status, value: Value) -> Admitted {
     let identity = match identify::identify(&value) {
         Ok(identity) => identity,
         Err(diagnostic) => {
-            return Admitted { object: None, key: None, diagnostics: vec![*diagnostic] };
+            let document = value.as_object().map(|fields| Box::new(identify::document(fields)));
+            let diagnostics = vec![Diagnostic { document, ..*diagnostic }];
+            return Admitted { object: None, key: None, diagnostics };
         }
     };
     let kind = identity.kind;
@@ -74,6 +76,7 @@ fn admit_with(status: Status, value: Value) -> Admitted {
     let mut findings = Findings::default();
     metadata::normalise(kind, &mut fields, &mut findings);
     let key = key_of(kind, &fields);
+    let document = key.is_none().then(|| Box::new(identify::document(&fields)));
     let object = match served(kind, identity.version) {
         Some(served) => admit_ours(kind, served, status, fields, &mut findings),
         None => core_kinds::admit(kind, fields, &mut findings),
@@ -82,6 +85,7 @@ fn admit_with(status: Status, value: Value) -> Admitted {
     let mut diagnostics = findings.found;
     for diagnostic in &mut diagnostics {
         diagnostic.object.clone_from(&key);
+        diagnostic.document.clone_from(&document);
     }
     Admitted { object, key, diagnostics }
 }

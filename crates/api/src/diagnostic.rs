@@ -66,6 +66,33 @@ impl fmt::Display for Position {
     }
 }
 
+/// What a document says of itself, where that is not enough for an [`ObjectKey`]: its kind is not known, or it has no
+/// name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Document {
+    /// `apiVersion`.
+    pub api_version: Option<String>,
+    /// `kind`.
+    pub kind: Option<String>,
+    /// `metadata.namespace`.
+    pub namespace: Option<String>,
+    /// `metadata.name`.
+    pub name: Option<String>,
+}
+
+impl fmt::Display for Document {
+    /// As an object's key is written, as far as it goes: `HTTPRoutes/edge/web`, `Gateway`, or nothing.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(kind) = &self.kind else { return Ok(()) };
+        f.write_str(kind)?;
+        let Some(name) = &self.name else { return Ok(()) };
+        match &self.namespace {
+            Some(namespace) => write!(f, "/{namespace}/{name}"),
+            None => write!(f, "/{name}"),
+        }
+    }
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -73,6 +100,8 @@ pub struct Diagnostic {
     pub rule: &'static Rule,
     /// The object it is about, where one could be told.
     pub object: Option<ObjectKey>,
+    /// What the document says of itself, where no object could be told.
+    pub document: Option<Box<Document>>,
     /// The field it is about; [`FieldPath::ROOT`] for the object itself.
     pub path: FieldPath,
     /// One line with the particulars.
@@ -86,7 +115,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A finding at a field, yet without object and position.
     pub fn new(rule: &'static Rule, path: FieldPath, message: impl Into<String>) -> Self {
-        Self { rule, object: None, path, message: message.into(), hint: None, position: None }
+        Self { rule, object: None, document: None, path, message: message.into(), hint: None, position: None }
     }
 
     /// The same finding, about this object.
@@ -110,6 +139,12 @@ impl Diagnostic {
         self
     }
 
+    /// What it is about, in a word: the object's key, or what the document says of itself.
+    pub fn subject(&self) -> Option<String> {
+        let document = || self.document.as_ref().map(ToString::to_string).filter(|text| !text.is_empty());
+        self.object.as_ref().map(ToString::to_string).or_else(document)
+    }
+
     /// How much it matters.
     pub const fn severity(&self) -> Severity {
         self.rule.severity
@@ -130,8 +165,8 @@ impl fmt::Display for Diagnostic {
     /// `error[PC0203] Gateway/default/web spec.listeners: message`, in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]", self.rule.severity, self.rule.code)?;
-        if let Some(object) = &self.object {
-            write!(f, " {object}")?;
+        if let Some(subject) = self.subject() {
+            write!(f, " {subject}")?;
         }
         if !self.path.is_root() {
             write!(f, " {}", self.path)?;

@@ -42,7 +42,7 @@ pub mod route;
 mod schema;
 pub mod secret;
 pub mod session_persistence;
-mod spelling;
+pub mod spelling;
 pub mod status;
 mod text;
 pub mod tls_route;

@@ -1,9 +1,17 @@
 //! "Did you mean": the nearest of several names.
 
-/// The name nearest to `written`, if one is near enough to be meant.
-pub(crate) fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The name nearest to `written`, if one is near enough to be meant; of equally near ones the first by alphabet.
+pub fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_within(written.chars().count() / 3 + 1, written, names)
+}
+
+/// The name nearest to `written`, if at most `far` characters of it differ; capitals do not.
+pub(crate) fn nearest_within<'a>(
+    far: usize,
+    written: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let folded = written.to_lowercase();
-    let far = written.chars().count() / 3 + 1;
     names
         .map(|name| (strsim::osa_distance(&folded, &name.to_lowercase()), name))
         .filter(|(distance, _)| *distance <= far)

@@ -6,6 +6,9 @@ use std::time::Duration;
 pub(crate) const HOLD: Duration = Duration::from_millis(500);
 /// The same at the start, when nothing serves yet and thousands of Secrets may have to be read.
 pub(crate) const HOLD_AT_START: Duration = Duration::from_secs(10);
+/// Who may refer to an object for its removal to be held back until they have been read again: whoever takes away
+/// what more objects refer to waits for none of them.
+pub(crate) const REFERRERS_TO_CONFIRM: usize = 64;
 /// The first pause after a failure. An API server that restarts is back within seconds.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause after failures, before its jitter: the most that catching up waits for.

@@ -20,7 +20,7 @@ use kinds::Watched;
 use known::Known;
 use needs::Pending;
 use portcullis_api::{Kind, ObjectKey};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use tokio::time::Instant;
 use waiting::Waiting;
 
@@ -67,6 +67,8 @@ pub(crate) struct Mirror {
     pending: HashMap<Need, Pending>,
     /// Secrets and ConfigMaps that some object refers to.
     contents: HashMap<ObjectKey, Content>,
+    /// Who refers to a Service, Backend, Secret or ConfigMap, of what has been handed on.
+    referrers: HashMap<ObjectKey, HashSet<ObjectKey>>,
     /// How many EndpointSlices of a Service have been handed on.
     endpoints: HashMap<ObjectKey, usize>,
     problems: BTreeMap<Subject, String>,
@@ -88,6 +90,7 @@ impl Mirror {
             ready: VecDeque::new(),
             pending: HashMap::new(),
             contents: HashMap::new(),
+            referrers: HashMap::new(),
             endpoints: HashMap::new(),
             problems: BTreeMap::new(),
             batch: Batch::default(),

@@ -23,8 +23,8 @@ pub(crate) enum Need {
     Object(ObjectKey),
     /// The EndpointSlices of a Service.
     EndpointsOf(ObjectKey),
-    /// The ReferenceGrants of a namespace.
-    GrantsIn(Arc<str>),
+    /// The objects of a kind in a namespace.
+    Within(Kind, Arc<str>),
 }
 
 impl Need {
@@ -33,7 +33,7 @@ impl Need {
         match self {
             Self::Object(key) => key.kind,
             Self::EndpointsOf(_) => Kind::EndpointSlice,
-            Self::GrantsIn(_) => Kind::ReferenceGrant,
+            Self::Within(kind, _) => *kind,
         }
     }
 }
@@ -85,6 +85,6 @@ async fn ask(client: &Client, need: &Need, version: &str) -> Result<Vec<Raw>, ku
             let of_service = ListParams::default().labels(&format!("{SERVICE_NAME}={}", service.name));
             Ok(within(&service.namespace).list(&of_service).await?.items)
         }
-        Need::GrantsIn(namespace) => Ok(within(namespace).list(&ListParams::default()).await?.items),
+        Need::Within(_, namespace) => Ok(within(namespace).list(&ListParams::default()).await?.items),
     }
 }

@@ -20,7 +20,8 @@ impl Source {
 
     /// The place of a field; that of the nearest field above it where it is not written.
     ///
-    /// Of a list or mapping that is the place of its key, since its first entry may be lines away.
+    /// Of a list or mapping that is the place of its key, since its first entry may be lines away. A Secret's `data` may
+    /// be written as `stringData`, which an API server merges into it.
     pub(crate) fn locate(&self, path: &FieldPath) -> Position {
         at(&self.file, self.places.locate(path))
     }
@@ -55,14 +56,31 @@ impl Places {
     }
 
     fn locate(&self, path: &FieldPath) -> Place {
-        let (mut at, mut extent) = (0, self.fields.len());
-        for step in path.steps() {
-            match self.child(at, extent, step) {
-                Some((child, child_extent)) => (at, extent) = (child, child_extent),
-                None => break,
+        let steps = path.steps();
+        let mut found = self.descend(steps);
+        if let Some((Step::Field(first), below)) = steps.split_first()
+            && **first == *"data"
+        {
+            let merged: Vec<Step> =
+                std::iter::once(Step::Field("stringData".into())).chain(below.iter().cloned()).collect();
+            let as_text = self.descend(&merged);
+            if as_text.0 > found.0 {
+                found = as_text;
             }
         }
-        self.fields.get(at).map_or(Place { line: 1, column: 1 }, |field| field.place)
+        self.fields.get(found.1).map_or(Place { line: 1, column: 1 }, |field| field.place)
+    }
+
+    /// How many steps lead to something that is written, and to which field.
+    fn descend(&self, steps: &[Step]) -> (usize, usize) {
+        let (mut at, mut extent) = (0, self.fields.len());
+        for (depth, step) in steps.iter().enumerate() {
+            match self.child(at, extent, step) {
+                Some((child, child_extent)) => (at, extent) = (child, child_extent),
+                None => return (depth, at),
+            }
+        }
+        (steps.len(), at)
     }
 
     /// The child of the node at `at` that a step leads to, with its extent.

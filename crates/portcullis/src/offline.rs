@@ -1,11 +1,17 @@
 //! What files come to, without serving them: for `check` and `status`.
 
+mod consequences;
+mod references;
+
 use std::path::PathBuf;
 
 use portcullis_api::{Diagnostic, FieldPath, Object};
 use portcullis_files::Sources;
 use portcullis_resolve::{Engine, Resolver};
 use portcullis_store::{Change, Store};
+
+use consequences::without_consequences;
+use references::References;
 
 /// Resources from files, resolved as if every port could be bound.
 pub(crate) struct Offline {
@@ -35,9 +41,13 @@ impl Offline {
         self.store.objects().filter(|object| place(object).is_some()).count()
     }
 
-    /// All that was found, files and admission first, then resolution's, each with its place.
+    /// All that was found, files and admission first, then resolution's, each with its place. What follows from
+    /// another finding is left out.
     pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let references = References::new(&self.store, &self.refusals);
         let resolved = self.resolver.resolved().diagnostics.values().flat_map(|found| found.iter().cloned());
-        self.refusals.iter().cloned().chain(resolved.map(|found| self.sources.place(found))).collect()
+        let resolved = without_consequences(resolved.collect(), &self.store);
+        let resolved = resolved.into_iter().map(|found| references.explain(self.sources.place(found)));
+        self.refusals.iter().cloned().chain(resolved).collect()
     }
 }

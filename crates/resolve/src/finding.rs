@@ -1,5 +1,6 @@
 //! Findings about an object, and the conditions and diagnostics that they become.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use portcullis_api::status::{Condition, ConditionReason, ConditionStatus, ConditionType};
@@ -14,7 +15,7 @@ pub(crate) struct Finding {
     pub(crate) path: FieldPath,
     pub(crate) message: Arc<str>,
     /// What to do, where it can be said more exactly than the cause says it.
-    pub(crate) hint: Option<&'static str>,
+    pub(crate) hint: Option<Cow<'static, str>>,
 }
 
 impl Finding {
@@ -30,8 +31,8 @@ impl Finding {
     pub(crate) fn diagnostic(&self, object: &ObjectKey) -> Diagnostic {
         let diagnostic =
             Diagnostic::new(&self.cause.rule, self.path.clone(), &*self.message).about(object.clone());
-        match self.hint {
-            Some(hint) => diagnostic.with_hint(hint),
+        match &self.hint {
+            Some(hint) => diagnostic.with_hint(&**hint),
             None => diagnostic,
         }
     }

@@ -84,7 +84,7 @@ fn label_with_name(namespace: &mut Namespace) {
 
 fn missing(path: FieldPath, findings: &mut Findings) {
     let name = match path.steps().last() {
-        Some(Step::Field(name)) => name.clone(),
+        Some(Step::Field(name) | Step::Key(name)) => name.clone(),
         _ => "value".into(),
     };
     findings.push(Diagnostic::new(&REQUIRED, path, format!("{name} is required")));

@@ -80,6 +80,9 @@ rules! {
     /// Endpoints that a cluster would not take.
     LOOPBACK_ENDPOINT = "PC0219" Info: "a loopback address among endpoints",
         "nothing to do here: the address is used; a cluster would refuse the EndpointSlice";
+    /// A kind that the Gateway API does not have, or one of its kinds under another group.
+    NO_SUCH_KIND = "PC0247" Error: "a kind that does not exist",
+        "correct apiVersion and kind, or remove the object";
 }
 
 /// After these the API server runs no CEL rules.

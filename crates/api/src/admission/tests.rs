@@ -166,28 +166,93 @@ fn versions_differ_where_their_crds_do() {
     assert_eq!(findings(tls_route("v2", json!({}))), ["PC0203 apiVersion"]);
 }
 
+/// `code path: message (hint)` of the only finding about an object of this version and kind, which is not read.
+fn unread(api_version: &str, kind: &str) -> String {
+    let admitted = admit(json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}));
+    assert_eq!((admitted.object, admitted.key), (None, None));
+    let [found] = &admitted.diagnostics[..] else { panic!("one finding: {:?}", admitted.diagnostics) };
+    assert_eq!(found.document.as_ref().map(ToString::to_string), Some(format!("{kind}/x")));
+    format!("{} {}: {} ({})", found.rule.code, found.path, found.message, found.hint())
+}
+
 #[test]
 fn what_is_not_read_is_told_from_what_is_misspelt() {
-    let of = |api_version: &str, kind: &str| {
-        let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}});
-        let admitted = admit(object);
-        assert_eq!(admitted.object, None);
-        admitted.diagnostics.iter().map(|d| format!("{} {}", d.rule.code, d.hint())).collect::<Vec<_>>()
-    };
-    assert_eq!(of("apps/v1", "Deployment"), ["PC0201 nothing to do: the object has no effect here"]);
-    assert_eq!(of("gateway.networking.k8s.io/v1", "HttpRoute"), ["PC0202 did you mean HTTPRoute?"]);
+    let nothing_to_do = "nothing to do: the object has no effect here";
     assert_eq!(
-        of("networking.k8s.io/v1", "HTTPRoute"),
-        ["PC0202 use apiVersion: gateway.networking.k8s.io/v1"]
+        unread("apps/v1", "Deployment"),
+        format!("PC0201 kind: Deployment of group apps is not read ({nothing_to_do})")
     );
-    assert_eq!(of("v1", "Sevice"), ["PC0202 did you mean Service?"]);
-    assert_eq!(of("v1", "ServiceAccount"), ["PC0201 nothing to do: the object has no effect here"]);
     assert_eq!(
-        of("networking.istio.io/v1", "Gateway"),
-        ["PC0201 nothing to do: the object has no effect here"]
+        unread("v1", "Sevice"),
+        "PC0202 kind: Sevice of the core group is not read (did you mean Service?)"
     );
+    assert_eq!(
+        unread("v1", "EndpointSlice"),
+        "PC0202 kind: EndpointSlice of the core group is not read (use apiVersion: discovery.k8s.io/v1)"
+    );
+    assert_eq!(
+        unread("v1", "ServiceAccount"),
+        format!("PC0201 kind: ServiceAccount of the core group is not read ({nothing_to_do})")
+    );
+    // Groups of others have kinds of the same names.
+    for group in ["networking.istio.io/v1", "gateway.networking.istio.io/v1", "gateway.example.com/v1"] {
+        assert!(unread(group, "Gateway").starts_with("PC0201 "), "{group}");
+    }
+    assert!(unread("gateway.networking.x-k8s.io/v1alpha1", "XMesh").starts_with("PC0202 "));
+    assert!(unread("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy").starts_with("PC0202 "));
     assert_eq!(findings(json!({"kind": "Gateway"})), ["PC0200 apiVersion"]);
     assert_eq!(findings(json!(["Gateway"])), ["PC0200 apiVersion"]);
+}
+
+/// An API server has no such kind, however near it is to one.
+#[test]
+fn what_is_meant_for_the_gateway_api_must_be_one_of_its_kinds() {
+    let group = "gateway.networking.k8s.io";
+    for (api_version, kind, field, hint) in [
+        ("gateway.networking.k8s.io/v1", "HTTPRoutes", "kind", "did you mean HTTPRoute?"),
+        ("gateway.networking.k8s.io/v1", "HttpRoute", "kind", "did you mean HTTPRoute?"),
+        (
+            "gateway.networking.k8s.io/v1",
+            "Ingress",
+            "kind",
+            "correct apiVersion and kind, or remove the object",
+        ),
+        ("gateway.networking.k8s.io", "Gateway", "apiVersion", "did you mean apiVersion: {group}/v1?"),
+        ("gateway.network.k8s.io/v1", "Gateway", "apiVersion", "did you mean apiVersion: {group}/v1?"),
+        ("Gateway.networking.k8s.io/v1", "Gateway", "apiVersion", "did you mean apiVersion: {group}/v1?"),
+        ("gateway.networking.x-k8s.io/v1", "HTTPRoute", "apiVersion", "did you mean apiVersion: {group}/v1?"),
+        ("networking.k8s.io/v1", "HTTPRoute", "apiVersion", "did you mean apiVersion: {group}/v1?"),
+        ("v1", "HTTPRoute", "apiVersion", "did you mean apiVersion: {group}/v1?"),
+        ("gateway.network.k8s.io/v1", "HTTPRoutes", "apiVersion", "did you mean HTTPRoute of {group}/v1?"),
+    ] {
+        let hint = hint.replace("{group}", group);
+        let expected = format!("PC0247 {field}: there is no kind {kind} in {api_version} ({hint})");
+        assert_eq!(unread(api_version, kind), expected);
+    }
+    assert_eq!(
+        unread("gateway.networking.k8s.io/v1x", "HTTPRoute"),
+        "PC0203 apiVersion: HTTPRoute is not served as gateway.networking.k8s.io/v1x, but as \
+         gateway.networking.k8s.io/v1 and gateway.networking.k8s.io/v1beta1 \
+         (did you mean gateway.networking.k8s.io/v1?)"
+    );
+    assert!(
+        unread("gateway.networking.k8s.io/v1alpha2", "HTTPRoute")
+            .ends_with("(did you mean gateway.networking.k8s.io/v1?)")
+    );
+}
+
+/// A finding names what it can of an object that has no key.
+#[test]
+fn an_object_without_name_or_kind_is_told_as_far_as_it_goes() {
+    let document = |value: Value| admit(value).diagnostics[0].document.as_ref().map(ToString::to_string);
+    let version = "gateway.networking.k8s.io/v1";
+    let nameless = json!({"apiVersion": version, "kind": "GatewayClass", "spec": {"controllerName": "a/b"}});
+    assert_eq!(document(nameless).as_deref(), Some("GatewayClass"));
+    let named = json!({"kind": "Foo", "metadata": {"namespace": "edge", "name": "web"}});
+    assert_eq!(document(named).as_deref(), Some("Foo/edge/web"));
+    assert_eq!(document(json!({"metadata": {"name": "web"}})).as_deref(), Some(""));
+    assert_eq!(document(json!([])), None);
+    assert_eq!(document(gateway(json!([{"port": 80}]))), None);
 }
 
 #[test]
@@ -279,7 +344,7 @@ fn no_finding_repeats_what_a_secret_holds() {
     assert_eq!(secret(json!({"stringData": {"k": ["hunter2"]}})), ["PC0206 stringData[k]"]);
     assert_eq!(
         secret(json!({"type": "kubernetes.io/tls", "stringData": {"tls.crt": "hunter2"}})),
-        ["PC0205 data.tls.key"]
+        ["PC0205 data[tls.key]"]
     );
 }
 

@@ -20,6 +20,9 @@ macro_rules! open_enum {
         }
 
         impl $name {
+            /// The values that this release knows, as they are written.
+            pub const NAMES: &'static [&'static str] = &[$($text),+];
+
             /// The value as it is written.
             pub fn as_str(&self) -> &str {
                 match self {

@@ -84,8 +84,10 @@ impl Mirror {
         watched.is_listed = true;
         let Some(list) = watched.list.take() else { return };
         for key in self.keys_of(kind) {
-            if !list.contains(&key) {
-                self.forget(&key);
+            if !list.contains(&key)
+                && let Some(age) = self.newest(&key).cloned()
+            {
+                self.remove(&key, age);
             }
         }
     }

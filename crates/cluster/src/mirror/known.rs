@@ -2,6 +2,7 @@
 
 use super::Mirror;
 use super::received::{Age, Content, Received, held};
+use super::waiting::Waiting;
 use crate::batch::{Held, Seen};
 use crate::kinds::{Extent, extent, has_status_of_ours};
 use crate::raw::Raw;
@@ -36,15 +37,15 @@ impl Mirror {
         }
         self.note_listed(&key);
         let age = Age::new(raw.resource_version());
-        let is_news = |old_age: &Age, old_version| {
-            age.is_newer_than(old_age) || (age == *old_age && version != old_version)
+        let is_news = |old_age: &Age, old_version: Option<&str>| {
+            age.is_newer_than(old_age) || (age == *old_age && old_version.is_some_and(|old| old != version))
         };
         if let Some(waiting) = self.waiting.get(&key) {
-            if !is_news(&waiting.received.age, waiting.received.held.version) {
+            if !is_news(waiting.age(), waiting.version()) {
                 return;
             }
         } else if let Some(known) = self.known.get_mut(&key) {
-            if !is_news(&known.age, known.version) {
+            if !is_news(&known.age, Some(known.version)) {
                 return;
             }
             if known.print == raw.print && known.version == version {
@@ -61,11 +62,15 @@ impl Mirror {
     pub(super) fn deleted(&mut self, kind: Kind, raw: &Raw) {
         let key = raw.key(kind);
         let age = Age::new(raw.resource_version());
-        let waiting = self.waiting.get(&key).map(|waiting| &waiting.received.age);
-        let newest = waiting.or_else(|| self.known.get(&key).map(|known| &known.age));
-        if newest.is_some_and(|newest| !newest.is_beyond(&age)) {
-            self.forget(&key);
+        if self.newest(&key).is_some_and(|newest| !newest.is_beyond(&age)) {
+            self.remove(&key, age);
         }
+    }
+
+    /// The age of the newest version that has come.
+    pub(super) fn newest(&self, key: &ObjectKey) -> Option<&Age> {
+        let waiting = self.waiting.get(key).map(Waiting::age);
+        waiting.or_else(|| self.known.get(key).map(|known| &known.age))
     }
 
     /// Hands on an object: it waits for nothing.
@@ -93,6 +98,7 @@ impl Mirror {
                 self.batch.changes.push(Change::Report(Report::Refused(key.clone(), refusal)));
             }
         }
+        self.note_referrer(&key, old.as_ref().map(|old| &*old.targets), Some(&targets));
         let version = held.version;
         self.see(&key, Some(held));
         self.known.insert(key.clone(), Known { version, age, print, is_refused, targets, service });
@@ -110,10 +116,26 @@ impl Mirror {
                 Change::Remove(key.clone())
             });
             self.count_endpoints(known.service.as_ref(), false);
+            self.note_referrer(key, Some(&known.targets), None);
             self.see(key, None);
             self.let_go(Some(&known.targets));
         }
         self.will_not_arrive(key);
+    }
+
+    /// Notes to what a version refers that has been handed on, and that its predecessor no longer does.
+    fn note_referrer(&mut self, key: &ObjectKey, old: Option<&[ObjectKey]>, new: Option<&[ObjectKey]>) {
+        for target in old.into_iter().flatten() {
+            if let Some(referrers) = self.referrers.get_mut(target) {
+                referrers.remove(key);
+                if referrers.is_empty() {
+                    self.referrers.remove(target);
+                }
+            }
+        }
+        for target in new.into_iter().flatten().filter(|target| is_backend_or_content(target.kind)) {
+            self.referrers.entry(target.clone()).or_default().insert(key.clone());
+        }
     }
 
     fn see(&mut self, key: &ObjectKey, held: Option<Held>) {
@@ -130,6 +152,11 @@ impl Mirror {
             self.endpoints.remove(service);
         }
     }
+}
+
+/// Whether traffic fails for want of such an object.
+const fn is_backend_or_content(kind: Kind) -> bool {
+    matches!(kind, Kind::Service | Kind::Backend | Kind::Secret | Kind::ConfigMap)
 }
 
 /// The Service of an EndpointSlice.

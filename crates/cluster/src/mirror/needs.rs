@@ -147,7 +147,7 @@ impl Mirror {
         waiting.append(&mut pending.waiting_for_next);
         let subject = match need {
             Need::Object(key) => Subject::Object(key.clone()),
-            Need::EndpointsOf(_) | Need::GrantsIn(_) => Subject::Kind(need.kind()),
+            Need::EndpointsOf(_) | Need::Within(..) => Subject::Kind(need.kind()),
         };
         self.set_problem(subject, Some(failure.message));
         self.release(need, waiting);

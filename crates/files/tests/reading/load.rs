@@ -181,6 +181,27 @@ fn the_place_of_any_field_of_an_object_is_known() {
     assert_eq!(loaded.sources.locate(&ObjectKey::new(Kind::Gateway, "edge", "other"), &spec), None);
 }
 
+/// What a Secret lacks is missing in whichever of its two fields is written.
+#[test]
+fn an_entry_of_a_secret_is_found_in_data_and_in_string_data() {
+    let secret = |field: &str| {
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\ntype: kubernetes.io/tls\n\
+             {field}:\n  tls.crt: YQ==\n"
+        )
+    };
+    let folder = Folder::with(&[("a.yaml", &secret("data")), ("b.yaml", &secret("stringData"))]);
+    let loaded = loaded(&folder);
+    let places: Vec<_> = loaded
+        .diagnostics
+        .iter()
+        .map(|d| format!("{} {}", d.position.as_ref().expect("a place"), d.path))
+        .filter(|said| said.contains("data[tls.key]"))
+        .map(|said| said.replace(&format!("{}/", folder.0.path().display()), ""))
+        .collect();
+    assert_eq!(places, ["a.yaml:5:1 data[tls.key]", "b.yaml:5:1 data[tls.key]"]);
+}
+
 #[test]
 fn a_scalar_of_the_wrong_type_says_how_to_quote_it() {
     let route = |value| {

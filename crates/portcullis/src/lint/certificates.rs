@@ -39,7 +39,7 @@ fn of_end(certificate: &Certificate, now: i64) -> Option<Diagnostic> {
         _ => return None,
     };
     let when = Timestamp::from_second(end).map(|end| end.to_string()).unwrap_or_default();
-    Some(about(certificate, Diagnostic::new(rule, FieldPath::of("data"), format!("{verb} at {when}"))))
+    Some(about(certificate, Diagnostic::new(rule, chain(), format!("{verb} at {when}"))))
 }
 
 /// A listener of one exact name shows its certificate to that name only.
@@ -49,8 +49,13 @@ fn of_names(listener: &Listener, certificate: &Certificate) -> Option<Diagnostic
     (!fits).then(|| {
         let message =
             format!("{} has no name that fits {} of {}", certificate.origin(), name.as_str(), listener.id);
-        about(certificate, Diagnostic::new(&CERTIFICATE_OTHER_HOST, FieldPath::of("data"), message))
+        about(certificate, Diagnostic::new(&CERTIFICATE_OTHER_HOST, chain(), message))
     })
+}
+
+/// Where a Secret has its certificate.
+fn chain() -> FieldPath {
+    FieldPath::of("data").key("tls.crt")
 }
 
 fn about(certificate: &Certificate, diagnostic: Diagnostic) -> Diagnostic {

@@ -89,19 +89,22 @@ fn what_is_used_and_reachable_is_not_found() {
 #[test]
 fn an_opaque_secret_with_both_entries_is_a_certificate() {
     let opaque = secret("a.test", 10).replace("kubernetes.io/tls", "Opaque");
-    let expected = one("PC0711", "Secret/default/cert", "data");
+    let expected = one("PC0711", "Secret/default/cert", "data[tls.crt]");
     assert_eq!(found(&format!("{}{opaque}", gateway(HTTPS))), expected, "its end is near, and nothing else");
 }
 
 #[test]
 fn certificates_that_clients_refuse_or_soon_will() {
     let with = |name, day| found(&format!("{}{}", gateway(HTTPS), secret(name, day)));
-    assert_eq!(with("a.test", 1), one("PC0710", "Secret/default/cert", "data"));
-    assert_eq!(with("a.test", 10), one("PC0711", "Secret/default/cert", "data"));
-    assert_eq!(with("b.test", 30), one("PC0712", "Secret/default/cert", "data"));
+    assert_eq!(with("a.test", 1), one("PC0710", "Secret/default/cert", "data[tls.crt]"));
+    assert_eq!(with("a.test", 10), one("PC0711", "Secret/default/cert", "data[tls.crt]"));
+    assert_eq!(with("b.test", 30), one("PC0712", "Secret/default/cert", "data[tls.crt]"));
     assert_eq!(with("*.test", 30), []);
     // Once each, whatever the number of addresses that the listener has.
-    let both = [one("PC0712", "Secret/default/cert", "data"), one("PC0711", "Secret/default/cert", "data")];
+    let both = [
+        one("PC0712", "Secret/default/cert", "data[tls.crt]"),
+        one("PC0711", "Secret/default/cert", "data[tls.crt]"),
+    ];
     assert_eq!(with("b.test", 10), both.concat());
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use portcullis_api::diagnostic::Document;
 use portcullis_api::{Diagnostic, ObjectKey, Severity};
 use serde_json::{Value, json};
 
@@ -25,9 +26,8 @@ fn write_one(text: &mut String, diagnostic: &Diagnostic, paint: Paint) {
     };
     let _ = writeln!(text, "{label}: {}", paint.strong(&diagnostic.message));
     let place = diagnostic.position.as_ref().map(ToString::to_string);
-    let object = diagnostic.object.as_ref().map(ToString::to_string);
     let path = (!diagnostic.path.is_root()).then(|| diagnostic.path.to_string());
-    let whereabouts: Vec<String> = [place, object, path].into_iter().flatten().collect();
+    let whereabouts: Vec<String> = [place, diagnostic.subject(), path].into_iter().flatten().collect();
     if !whereabouts.is_empty() {
         let _ = writeln!(text, "  {} {}", paint.faint("-->"), whereabouts.join("  "));
     }
@@ -56,10 +56,12 @@ pub(crate) fn diagnostics_json(diagnostics: &[Diagnostic]) -> Value {
 
 fn one_json(diagnostic: &Diagnostic) -> Value {
     let position = diagnostic.position.as_ref();
+    let object = diagnostic.object.as_ref().map(object_json);
+    let object = object.or_else(|| diagnostic.document.as_deref().map(document_json));
     json!({
         "code": diagnostic.rule.code,
         "severity": diagnostic.severity().as_str(),
-        "object": diagnostic.object.as_ref().map(object_json),
+        "object": object,
         "file": position.map(|position| position.file.display().to_string()),
         "line": position.map(|position| position.line),
         "column": position.map(|position| position.column),
@@ -76,6 +78,16 @@ fn object_json(key: &ObjectKey) -> Value {
         "kind": key.kind.as_str(),
         "namespace": namespace,
         "name": key.name,
+    })
+}
+
+/// What is known of an object that has no key.
+fn document_json(document: &Document) -> Value {
+    json!({
+        "apiVersion": document.api_version,
+        "kind": document.kind,
+        "namespace": document.namespace,
+        "name": document.name,
     })
 }
 
@@ -118,6 +130,29 @@ pub(super) mod tests {
         );
         assert_eq!(tally(&samples()), "1 error, 1 warning");
         assert_eq!(tally(&[]), "");
+    }
+
+    /// A kind that is not known, or an object without a name, is told as far as it says what it is.
+    #[test]
+    fn what_has_no_key_is_told_as_far_as_it_goes() {
+        let mut diagnostic = Diagnostic::new(&REFUSED, FieldPath::of("kind"), "there is no such kind");
+        diagnostic.document = Some(Box::new(Document {
+            api_version: Some("gateway.networking.k8s.io/v1".to_owned()),
+            kind: Some("HTTPRoutes".to_owned()),
+            namespace: None,
+            name: Some("web".to_owned()),
+        }));
+        let found = [diagnostic];
+        assert_eq!(
+            diagnostics_text(&found, Paint::PLAIN),
+            "error[PC0203]: there is no such kind\n  --> HTTPRoutes/web  kind\n  hint: choose another\n"
+        );
+        assert_eq!(
+            diagnostics_json(&found)["diagnostics"][0]["object"],
+            json!({
+                "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoutes", "namespace": null, "name": "web",
+            })
+        );
     }
 
     #[test]

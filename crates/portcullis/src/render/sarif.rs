@@ -61,9 +61,7 @@ fn result(diagnostic: &Diagnostic, rule_index: usize) -> Value {
 
 fn location(diagnostic: &Diagnostic) -> Option<Value> {
     let mut location = serde_json::Map::new();
-    if let Some(position) = &diagnostic.position
-        && position.file.as_os_str() != "-"
-    {
+    if let Some(position) = &diagnostic.position {
         location.insert(
             "physicalLocation".to_owned(),
             json!({
@@ -72,10 +70,10 @@ fn location(diagnostic: &Diagnostic) -> Option<Value> {
             }),
         );
     }
-    if let Some(object) = &diagnostic.object {
+    if let Some(subject) = diagnostic.subject() {
         let name = match diagnostic.path.is_root() {
-            true => object.to_string(),
-            false => format!("{object} {}", diagnostic.path),
+            true => subject,
+            false => format!("{subject} {}", diagnostic.path),
         };
         location.insert("logicalLocations".to_owned(), json!([{"fullyQualifiedName": name}]));
     }
@@ -90,8 +88,12 @@ const fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A relative or absolute reference of a path (RFC 3986 §4.2), whose first segment never reads as a scheme.
+/// A relative or absolute reference of a path (RFC 3986 §4.2), whose first segment never reads as a scheme. Readers of
+/// SARIF drop results without a place, so that standard input has one too.
 fn uri(path: &Path) -> String {
+    if path.as_os_str() == "-" {
+        return "stdin".to_owned();
+    }
     let path = path.to_string_lossy();
     let path = path.strip_prefix("./").unwrap_or(&path);
     let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
@@ -139,6 +141,7 @@ mod tests {
 
     #[test]
     fn paths_become_references() {
+        assert_eq!(uri(Path::new("-")), "stdin");
         assert_eq!(uri(Path::new("./a/b c.yaml")), "a/b%20c.yaml");
         assert_eq!(uri(Path::new("a:b.yaml")), "a%3Ab.yaml");
         assert_eq!(uri(Path::new("/srv/ä.yaml")), "file:///srv/%C3%A4.yaml");

@@ -66,7 +66,7 @@ fn text(diagnostic: &Diagnostic) -> String {
 
 fn log(diagnostic: &Diagnostic) {
     let place = diagnostic.position.as_ref().map(tracing::field::display);
-    let object = diagnostic.object.as_ref().map(tracing::field::display);
+    let object = diagnostic.subject().map(tracing::field::display);
     let path = (!diagnostic.path.is_root()).then(|| tracing::field::display(&diagnostic.path));
     let (code, hint) = (diagnostic.rule.code, diagnostic.hint());
     if diagnostic.is_error() {

@@ -1,8 +1,9 @@
 //! What a listener says for itself, whatever else there is.
 
-use portcullis_api::listener::{Listener, ListenerTls, TlsMode};
+use portcullis_api::listener::{self, Listener, ListenerTls, TlsMode};
 use portcullis_api::names::SectionName;
 use portcullis_api::references::SecretObjectRef;
+use portcullis_api::spelling::nearest;
 use portcullis_api::{FieldPath, Kind, ObjectKey};
 use portcullis_model::{HostPattern, TlsOptions};
 
@@ -144,7 +145,9 @@ impl Reader<'_> {
             Some(protocol) => self.read_served(listener, protocol, &mut declared),
             None => {
                 let message = format!("protocol {} is not served", listener.protocol);
-                declared.refusals.push(Finding::new(&LISTENER_PROTOCOL, path.field("protocol"), message));
+                let hint = meant(&listener.protocol).map(|meant| format!("did you mean {meant}?").into());
+                let finding = Finding::new(&LISTENER_PROTOCOL, path.field("protocol"), message);
+                declared.refusals.push(Finding { hint, ..finding });
             }
         }
         declared
@@ -218,6 +221,12 @@ impl Reader<'_> {
 }
 
 /// The hosts of a listener; protocols without hostnames ignore the field.
+/// The protocol of the API that a protocol of nobody's is a slip of.
+fn meant(protocol: &listener::Protocol) -> Option<&'static str> {
+    let names = listener::Protocol::NAMES.iter().copied();
+    nearest(protocol.as_str(), names).filter(|name| *name != protocol.as_str())
+}
+
 fn hostname(listener: &Listener, protocol: Option<Protocol>) -> HostPattern {
     match (&listener.hostname, protocol) {
         (Some(host), Some(protocol)) if protocol.has_hostname() => HostPattern::parse(host.as_str()),

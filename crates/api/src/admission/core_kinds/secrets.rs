@@ -59,7 +59,7 @@ pub(super) fn examine(secret: &Secret, findings: &mut Findings) {
     if &*secret.secret_type == "kubernetes.io/tls" {
         for key in ["tls.crt", "tls.key"] {
             if secret.get(key).is_none() {
-                missing(FieldPath::of("data").field(key), findings);
+                missing(FieldPath::of("data").key(key), findings);
             }
         }
     }
