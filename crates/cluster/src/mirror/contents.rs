@@ -54,23 +54,22 @@ impl Mirror {
             content.newest = Some(age);
         }
         self.note_listed(key);
-        self.read_if_older(key);
-    }
-
-    /// Reads what is known to be older than the newest version.
-    pub(super) fn read_if_older(&mut self, key: &ObjectKey) {
-        let newest = self.contents.get(key).and_then(|content| content.newest.as_ref());
-        let known = self.known.get(key).map(|known| &known.age);
-        let is_older = newest.is_some_and(|newest| known.is_none_or(|known| newest.is_newer_than(known)));
-        if is_older && !self.pending.contains_key(&Need::Object(key.clone())) {
+        if !self.outdate(&Need::Object(key.clone())) && self.is_older(key) {
             self.read(Need::Object(key.clone()));
         }
     }
 
-    /// A read has found that there is none: until its watch says otherwise.
-    pub(super) fn content_is_missing(&mut self, key: &ObjectKey) {
-        if let Some(content) = self.contents.get_mut(key) {
-            content.newest = None;
+    /// Reads what is known, and known to be older than the newest version.
+    pub(super) fn read_if_older(&mut self, key: &ObjectKey) {
+        let need = Need::Object(key.clone());
+        if self.known.contains_key(key) && self.is_older(key) && !self.pending.contains_key(&need) {
+            self.read(need);
         }
+    }
+
+    fn is_older(&self, key: &ObjectKey) -> bool {
+        let newest = self.contents.get(key).and_then(|content| content.newest.as_ref());
+        let known = self.known.get(key).map(|known| &known.age);
+        newest.is_some_and(|newest| known.is_none_or(|known| newest.is_newer_than(known)))
     }
 }

@@ -15,8 +15,16 @@ pub(super) struct Pending {
     since: Instant,
     /// The read that is under way.
     run: Option<u64>,
+    /// Whether a change has been told of since: that there is nothing may be an answer from before.
+    is_outdated: bool,
     waiting: Vec<ObjectKey>,
     waiting_for_next: Vec<ObjectKey>,
+}
+
+impl Pending {
+    fn new(since: Instant) -> Self {
+        Self { since, run: None, is_outdated: false, waiting: Vec::new(), waiting_for_next: Vec::new() }
+    }
 }
 
 impl Mirror {
@@ -24,12 +32,7 @@ impl Mirror {
     pub(super) fn read(&mut self, need: Need) {
         let Some(version) = self.watched_kind(need.kind()).map(|watched| watched.version) else { return };
         let (run, now) = (self.next_run(), self.now);
-        let pending = self.pending.entry(need.clone()).or_insert_with(|| Pending {
-            since: now,
-            run: None,
-            waiting: Vec::new(),
-            waiting_for_next: Vec::new(),
-        });
+        let pending = self.pending.entry(need.clone()).or_insert_with(|| Pending::new(now));
         if pending.run.is_none() {
             pending.run = Some(run);
             pending.since = now;
@@ -50,8 +53,7 @@ impl Mirror {
         }
         match need {
             Need::Object(target) if self.waiting.contains_key(target) => {
-                let waiting = vec![key.clone()];
-                let pending = Pending { since: self.now, run: None, waiting, waiting_for_next: Vec::new() };
+                let pending = Pending { waiting: vec![key.clone()], ..Pending::new(self.now) };
                 self.pending.insert(need.clone(), pending);
             }
             _ => {
@@ -106,23 +108,20 @@ impl Mirror {
     pub(super) fn answered(&mut self, need: &Need, run: u64) {
         if let Need::Object(key) = need {
             self.set_problem(Subject::Object(key.clone()), None);
-            if self.is_content(need) {
-                if self.known.contains_key(key) {
-                    self.read_if_older(key);
-                } else {
-                    self.content_is_missing(key);
-                }
-            }
+            self.read_if_older(key);
         }
         let Some(pending) = self.pending.get_mut(need).filter(|pending| pending.run == Some(run)) else {
             return;
         };
         pending.run = None;
+        let is_outdated = std::mem::take(&mut pending.is_outdated);
         let next = std::mem::take(&mut pending.waiting_for_next);
-        if let Need::Object(key) = need
-            && self.waiting.contains_key(key)
-        {
-            pending.waiting.extend(next); // it is there, and waits itself
+        let is_held_back = matches!(need, Need::Object(key) if self.waiting.contains_key(key));
+        if is_held_back || is_outdated {
+            pending.waiting.extend(next);
+            if !is_held_back {
+                self.read(need.clone());
+            }
             return;
         }
         let done = std::mem::replace(&mut pending.waiting, next);
@@ -133,6 +132,12 @@ impl Mirror {
             self.read(need.clone());
         }
         self.release(need, done);
+    }
+
+    /// What is being read has changed; says whether it is being read.
+    pub(super) fn outdate(&mut self, need: &Need) -> bool {
+        let pending = self.pending.get_mut(need).filter(|pending| pending.run.is_some());
+        pending.map(|pending| pending.is_outdated = true).is_some()
     }
 
     /// A read has failed and is tried again. Who waits for what we may not read waits no longer.

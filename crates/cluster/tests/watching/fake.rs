@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 /// The API server; clones are the same one.
 #[derive(Clone, Default)]
@@ -35,7 +36,7 @@ pub(crate) struct State {
     pub(crate) mute: BTreeSet<String>,
     /// Plurals that we may not read.
     pub(crate) forbidden: BTreeSet<String>,
-    /// Paths whose reads are never answered.
+    /// Paths whose reads are answered after a second, with what was there when they were asked.
     pub(crate) slow: BTreeSet<String>,
     /// Whether nothing is answered.
     pub(crate) is_down: bool,
@@ -178,7 +179,7 @@ impl Fake {
             let response = fake.state().answer(&request);
             async move {
                 if is_slow {
-                    std::future::pending::<()>().await;
+                    tokio::time::sleep(Duration::from_secs(1)).await;
                 }
                 response.ok_or("connection refused")
             }

@@ -65,6 +65,18 @@ async fn a_secret_that_comes_later_is_read_then() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_secret_that_comes_while_it_is_looked_for_is_read() {
+    let fake = Fake::new();
+    fake.put(class());
+    let mut watcher = Watcher::synced(&fake).await;
+    fake.state().slow.insert("/api/v1/namespaces/default/secrets/late".to_owned());
+    fake.put(gateway("web", 443, &["late"]));
+    watcher.for_a_while(Duration::from_millis(100)).await;
+    fake.put(secret("late", "b25l"));
+    watcher.until(|watcher| watcher.has(&key(Kind::Secret, "late"))).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lost_watch_misses_no_change_of_a_secret() {
     let fake = Fake::new();
     fake.put(class());
