@@ -1,0 +1,124 @@
+//! Attending a container's process: probes, the order to stop, its end.
+
+use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Container, Probe};
+use rustix::process::Signal;
+use tokio::{sync::mpsc, time::sleep};
+
+use super::Stop;
+use crate::node::{
+    launch::{Launch, Process},
+    pod::{PodRun, stopping},
+    probes::{self, Finding, Target},
+    sandbox::Sandbox,
+    state::Ended,
+};
+
+/// The exit status of a container that could not be started (as container runtimes have it).
+const NOT_STARTED: i32 = 128;
+
+/// How a run ended, and why if the node ended it.
+pub(crate) struct End {
+    code: i32,
+    signal: Option<i32>,
+    reason: &'static str,
+    message: String,
+}
+
+impl End {
+    /// There was no process.
+    pub(crate) fn refused(message: String) -> Self {
+        Self { code: NOT_STARTED, signal: None, reason: "StartError", message }
+    }
+
+    fn of(status: io::Result<ExitStatus>, message: String) -> Self {
+        match status {
+            Ok(status) => {
+                let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(NOT_STARTED);
+                let reason = if code == 0 { "Completed" } else { "Error" };
+                Self { code, signal: status.signal(), reason, message }
+            }
+            Err(error) => {
+                Self { code: NOT_STARTED, signal: None, reason: "Error", message: error.to_string() }
+            }
+        }
+    }
+
+    /// The run as a whole.
+    pub(crate) fn at(self, started: Timestamp, finished: Timestamp, id: String) -> Ended {
+        let Self { code, signal, reason, message } = self;
+        Ended { code, signal, reason, message, started, finished, id }
+    }
+}
+
+/// Probes a process until it ends, by itself or because it is unhealthy or to stop.
+pub(crate) async fn attend(
+    run: &PodRun,
+    sandbox: &Sandbox,
+    container: &Container,
+    launch: &Launch<'_>,
+    process: &mut Process,
+    stop: &Stop,
+) -> End {
+    let target = Target {
+        address: sandbox.address(),
+        ports: container.ports.clone().unwrap_or_default(),
+        process: process.pid,
+        environment: launch.variables().collect(),
+    };
+    let (sender, mut findings) = mpsc::unbounded_channel();
+    let probing = async {
+        probes::probe(container, &target, &sender).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::pin!(probing);
+    loop {
+        tokio::select! {
+            status = process.child.wait() => return End::of(status, String::new()),
+            grace = stopping(stop) => return End::of(end(process, grace, stop).await, String::new()),
+            () = &mut probing => {}
+            finding = findings.recv() => match finding {
+                Some(Finding::Started) => run.report(&container.name, |report| report.started = true),
+                Some(Finding::Ready(ready)) => run.report(&container.name, |report| report.ready = ready),
+                Some(Finding::Unhealthy(message)) => {
+                    tracing::info!(pod = %run.name, container = %container.name, message, "container is unhealthy");
+                    let grace = grace(container).unwrap_or_else(|| run.grace());
+                    return End::of(end(process, grace, stop).await, message);
+                }
+                None => {}
+            },
+        }
+    }
+}
+
+/// A probe may say how long a container has that it found unhealthy.
+fn grace(container: &Container) -> Option<Duration> {
+    let probe: Option<&Probe> = container.liveness_probe.as_ref().or(container.startup_probe.as_ref());
+    let seconds = probe?.termination_grace_period_seconds?;
+    Some(Duration::from_secs(u64::try_from(seconds).ok()?))
+}
+
+/// Asks a process to end, and ends it when its grace is over or the pod's is.
+async fn end(process: &mut Process, grace: Duration, stop: &Stop) -> io::Result<ExitStatus> {
+    process.signal(Signal::TERM);
+    let mut stop = stop.clone();
+    let shortened = async {
+        match stop.wait_for(|stop| stop.is_some_and(|shorter| shorter < grace)).await {
+            Ok(shorter) => shorter.unwrap_or_default(),
+            Err(_) => grace,
+        }
+    };
+    let shortened = async {
+        let shorter = shortened.await;
+        sleep(shorter).await;
+    };
+    tokio::select! {
+        status = process.child.wait() => return status,
+        () = sleep(grace) => {}
+        () = shortened => {}
+    }
+    process.signal(Signal::KILL);
+    process.child.wait().await
+}
