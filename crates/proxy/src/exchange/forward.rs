@@ -100,7 +100,7 @@ impl Attempts {
             record.attempts += 1;
             let deadlines = Deadlines::new(self.deadline, rule.backend_timeout);
             if !self.fresh
-                && let Some(pooled) = pools.reuse(endpoint, !self.replayable)
+                && let Some(pooled) = pools.reuse(endpoint)
             {
                 around.worker.metrics.upstream_reuses.add(1);
                 return Ok((Rc::clone(endpoint), pooled, deadlines));

@@ -134,16 +134,18 @@ impl Pools {
         })
     }
 
-    /// A pooled connection that is still open, the one used last. With `certainly` the kernel is asked too: for
-    /// requests that cannot be sent twice.
-    pub(crate) fn reuse(&self, endpoint: &LocalTarget, certainly: bool) -> Option<Upstream> {
+    /// A pooled connection that is still open, the one used last. One on which the endpoint has said something
+    /// nobody asked for is closed: the next request would take it for its answer. The reactor hears of that only when
+    /// it looks, which a busy worker does seldom, so the kernel is asked, one system call a reuse. What is sent
+    /// between that and the request cannot be told from an answer.
+    pub(crate) fn reuse(&self, endpoint: &LocalTarget) -> Option<Upstream> {
         let mut idle = endpoint.idle.borrow_mut();
         while let Some(Idle { stream, since }) = idle.pop() {
             if since.elapsed() >= self.idle_timeout {
                 idle.clear(); // the others have waited longer
                 return None;
             }
-            if stream.seems_idle() && (!certainly || stream.is_idle()) {
+            if stream.seems_idle() && stream.is_idle() {
                 return Some(Upstream { stream, reused: true });
             }
         }
@@ -192,5 +194,48 @@ impl Pools {
             }
             busy || cluster.used.get().elapsed() < FORGET_AFTER
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use portcullis_model::EndpointAddress;
+
+    use super::*;
+
+    /// A pool with one connection, and its other end.
+    async fn pooled() -> (Pools, LocalTarget, std::net::TcpStream) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = EndpointAddress::Socket(listener.local_addr().unwrap());
+        let target = Arc::new(Target { address, label: String::new(), id: 0 });
+        let endpoint = LocalTarget { target, idle: RefCell::default() };
+        let pools = Pools::new(&Limits::default(), Forbidden::default());
+        let timer = crate::timer::Wheel::new().timer();
+        let upstream = pools.connect(&endpoint, &timer, Duration::from_secs(5)).await.unwrap();
+        pools.give_back(&endpoint, upstream);
+        (pools, endpoint, listener.accept().unwrap().0)
+    }
+
+    /// What is said on an idle connection would be taken for the answer to the next request. Nothing is awaited
+    /// here, so the reactor has not heard of it: only the kernel has.
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_connection_on_which_the_endpoint_spoke_unasked_is_not_reused() {
+        let (pools, endpoint, mut other) = pooled().await;
+        let reused = pools.reuse(&endpoint).expect("it is idle");
+        pools.give_back(&endpoint, reused);
+        other.write_all(b"HTTP/1.1 200 OK\r\n").unwrap();
+        assert!(pools.reuse(&endpoint).is_none());
+        let _ = other.read(&mut [0; 1]); // a close or a reset: it is gone
+        assert!(endpoint.idle.borrow().is_empty());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_connection_that_the_endpoint_closed_is_not_reused() {
+        let (pools, endpoint, other) = pooled().await;
+        drop(other);
+        assert!(pools.reuse(&endpoint).is_none());
     }
 }
