@@ -3,6 +3,7 @@
 pub(crate) mod accept;
 pub(crate) mod bind;
 pub(crate) mod proxy_protocol;
+pub(crate) mod scarcity;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 
+use crate::listen::scarcity::Scarcity;
 use crate::options::ProxyOptions;
 use crate::tables::Config;
 use crate::telemetry::{AccessLog, WorkerMetrics};
@@ -14,6 +15,7 @@ pub(crate) struct Shared {
     pub(crate) options: ProxyOptions,
     pub(crate) metrics: Vec<Arc<WorkerMetrics>>,
     pub(crate) access_log: Option<AccessLog>,
+    pub(crate) scarcity: Scarcity,
     config: ArcSwap<Config>,
     /// Counts the configurations; connections look at it once a request.
     generation: AtomicU64,
@@ -40,6 +42,7 @@ impl Shared {
             metrics: (0..options.workers).map(|_| Arc::default()).collect(),
             options,
             access_log,
+            scarcity: Scarcity::default(),
             config: ArcSwap::default(),
             generation: AtomicU64::new(0),
             phase: AtomicU8::new(Phase::Starting as u8),

@@ -1,4 +1,5 @@
-//! What happens when the process has no file descriptor left. A process of its own, for it lowers its limit.
+//! What happens when the process has no file descriptor left, and what is logged of it. A process of its own, for
+//! it lowers its limit.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,53 +8,58 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "holder/holder.rs"]
+mod holder;
+
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::FileExt;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portcullis_model::{
-    BindAddress, HostPattern, Listener, ListenerId, ListenerProtocol, Model, Origin, Port,
-};
 use portcullis_proxy::{Proxy, ProxyOptions};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// Set in the other process.
-const HOLD: &str = "PORTCULLIS_TEST_HOLD";
+use holder::Holder;
+
 /// Descriptors of the proxy's process.
 const LIMIT: u64 = 256;
 
-/// In another process: opens more connections to the address it is told than the proxy can accept, says so, and holds
-/// them until it is told again.
+/// Connections that the holder opens: more than the proxy can accept.
+const HELD: usize = 276;
+
 #[test]
 fn hold_connections() {
-    if std::env::var_os(HOLD).is_none() {
-        return;
-    }
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).unwrap();
-    let address: SocketAddr = line.trim().parse().unwrap();
-    let held: Vec<TcpStream> = (0..LIMIT + 20).map(|_| TcpStream::connect(address).unwrap()).collect();
-    println!("held {}", held.len());
-    std::io::stdin().read_line(&mut line).unwrap();
+    holder::hold();
 }
 
-fn model() -> Arc<Model> {
-    let gateway = Origin { kind: "Gateway".into(), namespace: "default".into(), name: "gateway".into() };
-    let listener = Listener {
-        id: ListenerId { gateway: gateway.clone(), owner: gateway, name: "http".into() },
-        port: 80,
-        hostname: HostPattern::Any,
-        protocol: ListenerProtocol::Http,
-        routes: Vec::new(),
-    };
-    let mut model = Model::default();
-    let address = BindAddress { ip: Ipv4Addr::LOCALHOST.into(), port: 0 };
-    model.ports.insert(address, Arc::new(Port { listeners: vec![Arc::new(listener)] }));
-    Arc::new(model)
+/// What was logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    /// Logs from now on what all threads have to say.
+    fn start() -> Log {
+        let log = Log::default();
+        let writer = log.clone();
+        tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).init();
+        log
+    }
+
+    fn lines_with(&self, text: &str) -> usize {
+        String::from_utf8_lossy(&self.0.lock().unwrap()).lines().filter(|line| line.contains(text)).count()
+    }
 }
 
 /// Processor time of this process, in clock ticks of 10 ms.
@@ -66,28 +72,16 @@ fn ticks(stat: &File) -> u64 {
 
 #[test]
 fn without_descriptors_accepting_pauses_and_goes_on_when_there_are_some() {
-    let mut holder = Command::new(std::env::current_exe().unwrap()) // first: it keeps the higher limit
-        .args(["--exact", "hold_connections", "--nocapture"])
-        .env(HOLD, "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut holder = Holder::start(); // first: it keeps the higher limit
     let stat = File::open("/proc/self/stat").unwrap(); // while there is a descriptor for it
     setrlimit(Resource::Nofile, Rlimit { current: Some(LIMIT / 2), maximum: Some(LIMIT) }).unwrap();
-    let (proxy, reports) = Proxy::start(ProxyOptions { workers: 1, ..ProxyOptions::default() }).unwrap();
-    proxy.apply(&model());
+    let log = Log::start();
+    let mut options = ProxyOptions { workers: 1, ..ProxyOptions::default() };
+    options.limits.accept_pause = Duration::from_millis(20);
+    let (proxy, reports) = Proxy::start(options).unwrap();
+    proxy.apply(&holder::model());
     let address = reports.recv_timeout(Duration::from_secs(10)).unwrap().result.unwrap();
-    let mut orders = holder.stdin.take().unwrap();
-    writeln!(orders, "{address}").unwrap();
-    let mut told = String::new();
-    let mut stdout = holder.stdout.take().unwrap();
-    while !told.contains("held 276") {
-        let mut buffer = [0; 256];
-        let read = stdout.read(&mut buffer).unwrap();
-        assert_ne!(read, 0, "{told}");
-        told.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
-    }
+    holder.open(address, HELD, "silent");
     let began = Instant::now();
     while proxy.open_connections() <= LIMIT / 2 {
         assert!(began.elapsed() < Duration::from_secs(10), "the soft limit was not raised");
@@ -97,8 +91,9 @@ fn without_descriptors_accepting_pauses_and_goes_on_when_there_are_some() {
     std::thread::sleep(Duration::from_millis(500)); // what is measured is that nothing happens
     let busy = Duration::from_millis(10 * (ticks(&stat) - before));
     assert!(busy < since.elapsed() / 4, "spins: {busy:?}");
-    writeln!(orders).unwrap();
-    holder.wait().unwrap();
+    let logged = || (log.lines_with("accepting pauses"), log.lines_with("accepting goes on"));
+    assert_eq!(logged(), (1, 0), "one line for all pauses");
+    holder.close();
     let mut client = loop {
         match TcpStream::connect(address) {
             Ok(client) => break client,
@@ -110,4 +105,8 @@ fn without_descriptors_accepting_pauses_and_goes_on_when_there_are_some() {
     let mut status = [0; 12];
     client.read_exact(&mut status).unwrap();
     assert_eq!(&status, b"HTTP/1.1 404");
+    while logged() != (1, 1) {
+        assert!(since.elapsed() < Duration::from_secs(20), "{:?}", logged());
+        std::thread::sleep(Duration::from_millis(5)); // it is logged when it has been so for a while
+    }
 }

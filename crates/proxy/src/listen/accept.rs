@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -11,6 +12,7 @@ use tokio::sync::watch;
 use super::OpenPort;
 use crate::connection;
 use crate::reason::Reason;
+use crate::shared::Shared;
 use crate::worker::Worker;
 
 /// Accepts at one socket until `closing` says so.
@@ -51,13 +53,31 @@ fn start(worker: &Rc<Worker>, stream: TcpStream, peer: SocketAddr, port: &Arc<Op
 
 /// A connection that ended before it was accepted is nothing; for want of descriptors or memory, trying again at
 /// once would only spin.
-async fn after_error(worker: &Worker, error: &io::Error) {
+async fn after_error(worker: &Rc<Worker>, error: &io::Error) {
     use rustix::io::Errno;
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
     if matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) {
         worker.metrics.refused(Reason::OutOfDescriptors);
-        tracing::warn!(%error, "accepting pauses");
+        if worker.shared.scarcity.begins(Instant::now()) {
+            tracing::warn!(%error, "accepting pauses");
+            tokio::task::spawn_local(tell_the_end(Rc::clone(worker)));
+        }
         tokio::time::sleep(worker.shared.options.limits.accept_pause).await;
+    }
+}
+
+/// Waits until accepting pauses no more.
+async fn tell_the_end(worker: Rc<Worker>) {
+    let Shared { scarcity, options, .. } = &*worker.shared;
+    loop {
+        match scarcity.ended(Instant::now(), options.limits.accept_pause) {
+            Err(later) => tokio::time::sleep_until(later.into()).await,
+            Ok(spell) => {
+                let (pauses, lasted) =
+                    spell.map_or_else(Default::default, |spell| (spell.pauses, spell.lasted()));
+                return tracing::info!(pauses, ?lasted, "accepting goes on");
+            }
+        }
     }
 }
 
