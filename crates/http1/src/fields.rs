@@ -172,6 +172,17 @@ impl Fields {
         true
     }
 
+    /// Removes every line of a name that becomes one of `known` when underscores become hyphens: to CGI and its heirs
+    /// (RFC 3875 §4.1.18) both are the same variable.
+    pub fn remove_aliases(&mut self, known: KnownSet) {
+        let text = &self.text;
+        self.entries.retain(|e| {
+            let name = e.name.of(text);
+            let alias = || Known::from_alias(name).is_some_and(|of| known.contains(of));
+            !(e.known.is_none() && name.contains(&b'_') && alias())
+        });
+    }
+
     /// Joins the lines of Cookie into one with `; ` between, as HTTP/1 needs where HTTP/2 and 3 allow one line a
     /// cookie (RFC 9113 §8.2.3).
     pub fn join_cookies(&mut self) {

@@ -2,6 +2,9 @@
 
 use crate::syntax;
 
+/// The length of the longest name.
+const LONGEST: usize = 30;
+
 /// Declares [`Known`] with the lower-case name of each member.
 macro_rules! known {
     ($($(#[$doc:meta])* $id:ident = $name:literal,)*) => {
@@ -69,6 +72,16 @@ impl Known {
     #[must_use]
     pub fn from_name(name: &[u8]) -> Option<Self> {
         if syntax::is_token(name) { Self::from_token(name) } else { None }
+    }
+
+    /// The member with this name in any case but for underscores in place of hyphens, if there is one.
+    pub(crate) fn from_alias(name: &[u8]) -> Option<Self> {
+        let mut hyphens = [0; LONGEST];
+        let hyphens = hyphens.get_mut(..name.len())?;
+        for (to, from) in hyphens.iter_mut().zip(name) {
+            *to = if *from == b'_' { b'-' } else { *from };
+        }
+        Self::from_name(hyphens)
     }
 
     /// As [`Known::from_name`], for a name that is a token.
@@ -229,9 +242,12 @@ mod tests {
         for &known in Known::ALL {
             assert_eq!(Known::from_name(known.name().as_bytes()), Some(known));
             assert_eq!(Known::from_name(known.name().to_ascii_uppercase().as_bytes()), Some(known));
+            let alias = known.name().to_ascii_uppercase().replace('-', "_");
+            assert_eq!(Known::from_alias(alias.as_bytes()), Some(known));
             let mut longer = known.name().to_owned();
             longer.push('x');
             assert_eq!(Known::from_name(longer.as_bytes()), None);
+            assert_eq!(Known::from_alias(longer.as_bytes()), None);
         }
         assert_eq!(Known::from_name(b""), None);
         for other in [

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use portcullis_http1::{Known, RequestHead};
+use portcullis_http1::{Known, KnownSet, RequestHead};
 use portcullis_model::Listener;
 use portcullis_routing::Scheme;
 
@@ -39,10 +39,22 @@ impl Client {
 /// Fields that only a trusted client may set, and that the proxy does not set itself.
 const ASSERTIONS: [Known; 3] = [Known::XForwardedClientCert, Known::Forwarded, Known::XForwardedPort];
 
+/// All fields that the proxy sets or checks: none of them may come under a name that backends take for the same.
+const SETTLED: KnownSet = KnownSet::of(&[
+    Known::Forwarded,
+    Known::XForwardedClientCert,
+    Known::XForwardedFor,
+    Known::XForwardedHost,
+    Known::XForwardedPort,
+    Known::XForwardedProto,
+    Known::XRequestId,
+]);
+
 /// Drops what belongs to the client's connection, and sets `X-Forwarded-For`, `-Proto`, `-Host` and `x-request-id`.
 pub(super) fn settle(around: &Surroundings<'_>, head: &mut RequestHead, record: &mut Record) {
     let client = around.client;
     head.strip_hop_by_hop();
+    head.fields.remove_aliases(SETTLED);
     let debug = around.worker.shared.options.debug_header.as_ref();
     if let Some(name) = debug {
         record.explain = head.fields.remove(name.as_str().as_bytes()) && client.trusted;

@@ -147,6 +147,27 @@ fn forwarded_fields_are_set_and_those_of_strangers_dropped() {
     assert_eq!(fields(&head, "x-forwarded-client-cert"), ["By=x"]);
 }
 
+/// To CGI and its heirs `X_Forwarded_For` and `X-Forwarded-For` are one variable. No proxy writes the former, so not
+/// even those that are trusted may pass it on.
+#[test]
+fn underscores_for_hyphens_do_not_hide_a_forwarded_field() {
+    let backend = Backend::named("web");
+    let gateway = Gateway::to(backend.address);
+    let request = "GET / HTTP/1.1\r\nHost: a\r\nX_Forwarded_For: 192.0.2.9\r\nx-forwarded_proto: https\r\n\
+                   X_FORWARDED_HOST: evil\r\nX_Forwarded_Port: 1\r\nX_Request-Id: mine\r\n\
+                   X_Forwarded-Client_Cert: By=x\r\nX_Other: stays\r\n\r\n";
+    for trusted in [&[][..], &["127.0.0.0/8".parse().unwrap()]] {
+        let mut options = Running::options();
+        options.trusted_proxies = trusted.to_vec();
+        Running::with(&gateway, options).send(request);
+        let head = backend.head();
+        let names = head.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name);
+        let underscored: Vec<&str> = names.filter(|name| name.contains('_')).collect();
+        assert_eq!(underscored, ["X_Other"]);
+        assert_eq!(fields(&head, "x-forwarded-for"), ["127.0.0.1"]);
+    }
+}
+
 /// A pipelined request after one that is refused must not be served: the connection is out of step.
 #[test]
 fn nothing_after_a_refused_request_is_served() {
