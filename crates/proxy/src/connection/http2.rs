@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use h2::server::{Builder, SendResponse};
@@ -19,7 +19,7 @@ use portcullis_http1::Version;
 use portcullis_model::BindAddress;
 
 use self::downstream::Http2;
-use self::guard::Guard;
+use self::guard::{Guard, Seen};
 use self::resets::Resets;
 use super::http1::LONG;
 use super::{Connection, PREFACE};
@@ -46,15 +46,28 @@ struct Shared {
 /// Where a connection stands.
 struct Running {
     h2: h2::server::Connection<Guard<Prefixed<Stream>>, Bytes>,
-    flooded: Rc<Cell<bool>>,
+    seen: Rc<Seen>,
     shared: Rc<Shared>,
     timer: Timer,
     /// The client has been told to open no more streams.
     leaving: bool,
     /// The client has been told why its connection ends.
     ending: bool,
-    /// Without streams, and leaving: what the timer was set for.
-    waits_as: Option<(bool, bool)>,
+    /// What the timer was set for.
+    waits_as: Option<Waiting>,
+}
+
+/// What the timer bounds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// A head that began then.
+    Head(Instant),
+    /// A connection without streams.
+    Idle,
+    /// The same, once the client has been told to leave.
+    Leaving,
+    /// Nothing: streams have their own.
+    Streams,
 }
 
 /// Serves a connection to its end. `prefix` is what was read of it.
@@ -62,7 +75,7 @@ pub(super) async fn serve(connection: Connection, stream: Stream, prefix: Vec<u8
     let Connection { worker, client, address, timer } = connection;
     let limits = &worker.shared.options.limits;
     let guard = Guard::new(Prefixed::new(prefix, stream), PREFACE.len(), limits.h2_control_frames);
-    let flooded = guard.flooded();
+    let seen = guard.seen();
     let handshake = builder(limits).handshake(guard);
     let h2 = match within(&timer, handshake).await {
         Some(Ok(h2)) => h2,
@@ -71,15 +84,8 @@ pub(super) async fn serve(connection: Connection, stream: Stream, prefix: Vec<u8
     };
     let resets = RefCell::new(Resets::new(worker.shared.options.limits.h2_resets));
     let shared = Shared { worker, client, address, streams: Cell::new(0), resets };
-    let mut running = Running {
-        h2,
-        flooded,
-        shared: Rc::new(shared),
-        timer,
-        leaving: false,
-        ending: false,
-        waits_as: None,
-    };
+    let mut running =
+        Running { h2, seen, shared: Rc::new(shared), timer, leaving: false, ending: false, waits_as: None };
     poll_fn(|cx| running.poll(cx)).await;
 }
 
@@ -88,7 +94,8 @@ fn builder(limits: &Limits) -> Builder {
     let mut builder = Builder::new();
     builder
         .max_concurrent_streams(size(limits.h2_streams))
-        // Twice the limit for heads: what lies between is answered with 431 and the connection lives.
+        // Twice the limit for heads: what lies between is answered with 431 and counted. What is larger still h2
+        // answers with 431 itself, and no stream, error or counter of its own says so: those go uncounted.
         .max_header_list_size(size(limits.head_bytes.0.saturating_mul(2)))
         .initial_window_size(size(limits.h2_window_bytes.0))
         .initial_connection_window_size(size(limits.h2_connection_window_bytes.0))
@@ -119,20 +126,23 @@ impl Running {
             self.bound();
         }
         self.bound();
-        self.poll_idle(cx)
+        self.poll_timeout(cx)
     }
 
     /// Ends a connection that only makes work.
     fn bound(&mut self) {
-        let reason = match (self.flooded.get(), self.shared.resets.borrow().exceeded()) {
-            _ if self.ending => return,
-            (true, _) => Reason::Http2Protocol,
-            (false, true) => Reason::StreamResets,
-            (false, false) => return,
-        };
-        self.ending = true;
-        self.shared.worker.metrics.refused(reason);
-        self.h2.abrupt_shutdown(Http2Reason::ENHANCE_YOUR_CALM);
+        if self.seen.flooded() {
+            self.end(Reason::Http2Protocol);
+        } else if self.shared.resets.borrow().exceeded() {
+            self.end(Reason::StreamResets);
+        }
+    }
+
+    fn end(&mut self, reason: Reason) {
+        if !std::mem::replace(&mut self.ending, true) {
+            self.shared.worker.metrics.refused(reason);
+            self.h2.abrupt_shutdown(Http2Reason::ENHANCE_YOUR_CALM);
+        }
     }
 
     /// Has the client open no more streams; those that are open go on.
@@ -148,24 +158,36 @@ impl Running {
         tokio::task::spawn_local(async move { stream(&open.0, request, respond).await });
     }
 
-    /// A connection without streams is told to go, and closed when it does not.
-    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let state = (self.shared.streams.get() == 0, self.leaving);
-        if self.waits_as.replace(state) != Some(state) {
+    fn waiting(&self) -> Waiting {
+        match self.seen.head_since() {
+            Some(since) => Waiting::Head(since),
+            None if self.shared.streams.get() > 0 => Waiting::Streams,
+            None if self.leaving => Waiting::Leaving,
+            None => Waiting::Idle,
+        }
+    }
+
+    /// A connection without streams is told to go, and closed when it does not; one that leaves a head open is ended.
+    fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let waiting = self.waiting();
+        if self.waits_as.replace(waiting) != Some(waiting) {
             let limits = &self.shared.worker.shared.options.limits;
-            let timeout = match state {
-                (true, true) => limits.drain_idle_timeout,
-                (true, false) => limits.idle_timeout,
-                (false, _) => Duration::ZERO,
+            let timeout = match waiting {
+                Waiting::Head(_) => limits.head_timeout,
+                Waiting::Idle => limits.idle_timeout,
+                Waiting::Leaving => limits.drain_idle_timeout,
+                Waiting::Streams => Duration::ZERO,
             };
             // Never cleared: the wheel is where draining finds those that it has to wake.
             self.timer.set(if timeout.is_zero() { LONG } else { timeout });
         }
         std::task::ready!(self.timer.poll_expired(cx));
-        if self.leaving {
-            return Poll::Ready(());
+        match waiting {
+            Waiting::Head(_) if !self.ending => self.end(Reason::ClientTimeout),
+            Waiting::Idle => self.leave(),
+            // It was told why, and does not take even that.
+            Waiting::Head(_) | Waiting::Leaving | Waiting::Streams => return Poll::Ready(()),
         }
-        self.leave();
         cx.waker().wake_by_ref();
         Poll::Pending
     }

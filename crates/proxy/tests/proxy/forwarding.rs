@@ -426,7 +426,6 @@ fn the_canonical_path_is_forwarded() {
 #[test]
 fn no_backend_is_the_admin_address() {
     let mut options = Running::options();
-    options.admin = Some(([127, 0, 0, 1], 0).into());
     let mut running = Running::with(&Gateway::to(nobody()), options);
     let admin = running.proxy.admin().unwrap();
     running.apply(&Gateway::to(admin).model());

@@ -1,12 +1,14 @@
 //! HTTP/2 from clients: the same rules, and floods.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderMap, Request};
 use portcullis_proxy::Drain;
 
 use crate::support::backend::{fields, full_backlog};
 use crate::support::http2::{GET, Http2, Raw, frame, get, goaway, preface, run, shout, whole};
-use crate::support::{Backend, Gateway, PATIENCE, Rules, Running};
+use crate::support::{Backend, Gateway, PATIENCE, Rules, Running, eventually};
 
 /// ENHANCE_YOUR_CALM (RFC 9113 §7).
 const CALM: u32 = 11;
@@ -216,13 +218,7 @@ fn an_answer_that_is_cut_off_is_reset() {
 
 #[test]
 fn draining_says_goaway_and_lets_streams_end() {
-    let (go, gone) = std::sync::mpsc::channel::<()>();
-    let gone = std::sync::Mutex::new(gone);
-    let server = Backend::scripted(move |connection| {
-        connection.request();
-        gone.lock().unwrap().recv().unwrap();
-        connection.answer("late");
-    });
+    let (server, go) = Backend::late();
     let running = Running::start(&Gateway::to(server.address));
     std::thread::scope(|scope| {
         let proxy = &running.proxy;
@@ -230,11 +226,10 @@ fn draining_says_goaway_and_lets_streams_end() {
             let mut client = Http2::connect(running.address()).await;
             let (answer, _) = client.begin(get("a", "/"), true).await;
             tokio::task::spawn_blocking(move || server.head()).await.unwrap();
-            let drain = scope
-                .spawn(move || proxy.drain(Drain { delay: std::time::Duration::ZERO, timeout: PATIENCE }));
+            let drain = scope.spawn(move || proxy.drain(Drain { delay: Duration::ZERO, timeout: PATIENCE }));
             // The GOAWAY is there once no more streams can be opened.
             while std::future::poll_fn(|cx| client.ready(cx)).await.is_ok() {
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
             go.send(()).unwrap();
             let answer = whole(answer.await.unwrap()).await.unwrap();
@@ -248,10 +243,7 @@ fn draining_says_goaway_and_lets_streams_end() {
 /// CVE-2023-44487: resets cost a client nothing and us a request.
 #[test]
 fn rapid_reset_ends_the_connection() {
-    let backend = Backend::scripted(|connection| {
-        connection.request();
-        connection.rest();
-    });
+    let backend = Backend::silent();
     let running = Running::start(&Gateway::to(backend.address));
     let mut bytes = preface();
     for stream in (1..4000).step_by(2) {
@@ -282,10 +274,7 @@ fn a_reset_while_connecting_counts_at_once() {
 /// CVE-2025-8671: errors that make us reset count like resets.
 #[test]
 fn made_you_reset_ends_the_connection() {
-    let backend = Backend::scripted(|connection| {
-        connection.request();
-        connection.rest();
-    });
+    let backend = Backend::silent();
     let running = Running::start(&Gateway::to(backend.address));
     let mut bytes = preface();
     for stream in (1..4000).step_by(2) {
@@ -304,6 +293,22 @@ fn a_continuation_flood_ends_the_connection() {
         bytes.extend(frame(9, 0, 1, b"\x00\x01x\x01y"));
     }
     assert_eq!(goaway(&shout(running.address(), &bytes)), Some(CALM));
+}
+
+/// A head's time is that of a request's head, in every version: not that of a connection without requests.
+#[test]
+fn a_head_that_is_left_open_ends_the_connection() {
+    for head in [
+        frame(1, 1, 1, GET),
+        [frame(1, 1, 1, GET), frame(9, 4, 1, b"\x00\x01x\x01y")[..10].to_vec()].concat(),
+    ] {
+        let running = Running::limited(&Gateway::new().http("", Rules::new()), |limits| {
+            limits.head_timeout = Duration::from_millis(100);
+        });
+        assert_eq!(goaway(&shout(running.address(), &[preface(), head].concat())), Some(CALM));
+        let counted = "portcullis_refused_total{reason=\"client_timeout\"} 1\n";
+        eventually(|| running.metrics().contains(counted).then_some(()));
+    }
 }
 
 #[test]

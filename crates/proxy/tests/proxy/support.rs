@@ -52,9 +52,10 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// With one worker, so that what a worker keeps is what the test sees.
+    /// With one worker, so that what a worker keeps is what the test sees, and with an admin address.
     pub(crate) fn options() -> ProxyOptions {
-        ProxyOptions { workers: 1, ..ProxyOptions::default() }
+        let admin = Some(([127, 0, 0, 1], 0).into());
+        ProxyOptions { workers: 1, admin, ..ProxyOptions::default() }
     }
 
     pub(crate) fn start(gateway: &Gateway) -> Running {

@@ -6,17 +6,10 @@ use std::time::{Duration, Instant};
 use crate::support::http2::{GET, Raw, frame};
 use crate::support::{Backend, Client, Gateway, PATIENCE, Rules, Running, eventually};
 
-fn silent() -> Backend {
-    Backend::scripted(|connection| {
-        connection.request();
-        connection.rest();
-    })
-}
-
 #[test]
 fn a_request_timeout_is_504_and_the_connection_lives() {
     for (request, backend) in [(Some(100), None), (None, Some(100)), (Some(100), Some(5000))] {
-        let server = silent();
+        let server = Backend::silent();
         let rules = Rules::new().to("/slow", "web").timeouts(request, backend);
         let running = Running::start(&Gateway::new().http("", rules).backend("web", &[server.address]));
         let mut client = running.client();
@@ -62,7 +55,7 @@ fn a_tunnel_is_free_of_timeouts() {
 
 #[test]
 fn a_slow_head_is_408() {
-    let running = Running::limited(&Gateway::to(silent().address), |limits| {
+    let running = Running::limited(&Gateway::to(Backend::silent().address), |limits| {
         limits.head_timeout = Duration::from_millis(100);
     });
     let mut client = running.client();
@@ -86,7 +79,7 @@ fn a_connection_without_a_request_ends_silently() {
 
 #[test]
 fn a_slow_body_is_408() {
-    let server = silent();
+    let server = Backend::silent();
     let running = Running::limited(&Gateway::to(server.address), |limits| {
         limits.body_timeout = Duration::from_millis(100);
     });
@@ -133,7 +126,7 @@ fn a_client_that_opens_no_window_is_cut_off() {
 
 #[test]
 fn a_body_over_the_limit_is_413() {
-    let server = silent();
+    let server = Backend::silent();
     let running = Running::limited(&Gateway::to(server.address), |limits| {
         limits.set("body-bytes", "10").unwrap();
     });
@@ -154,7 +147,7 @@ fn connections_over_the_limit_are_closed() {
 
 #[test]
 fn a_backend_with_too_many_requests_is_503() {
-    let server = silent();
+    let server = Backend::silent();
     let running = Running::limited(&Gateway::to(server.address), |limits| limits.upstream_requests = 1);
     let mut first = running.client();
     first.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -214,10 +207,9 @@ fn a_client_that_resets_its_upload_to_an_endpoint_that_hangs_is_noticed() {
 #[test]
 fn an_endpoint_that_takes_nothing_of_an_upload_is_504() {
     let (server, has_ended) = deaf();
-    let mut options = Running::options();
-    options.admin = Some(([127, 0, 0, 1], 0).into());
-    options.limits.set("upstream-send-timeout", "500ms").unwrap();
-    let running = Running::with(&Gateway::to(server.address), options);
+    let running = Running::limited(&Gateway::to(server.address), |limits| {
+        limits.set("upstream-send-timeout", "500ms").unwrap();
+    });
     let mut client = running.client();
     upload_until_blocked(&mut client);
     let answer = client.answer();

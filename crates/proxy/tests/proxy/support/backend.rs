@@ -2,9 +2,9 @@
 
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 
 use super::PATIENCE;
 use super::client::Client;
@@ -98,6 +98,26 @@ impl Backend {
                 connection.answer(name);
             }
         })
+    }
+
+    /// Takes a request and never answers.
+    pub(crate) fn silent() -> Backend {
+        Backend::scripted(|connection| {
+            connection.request();
+            connection.rest();
+        })
+    }
+
+    /// Answers a request with `late` once it is told to.
+    pub(crate) fn late() -> (Backend, Sender<()>) {
+        let (go, gone) = channel();
+        let gone = Mutex::new(gone);
+        let backend = Backend::scripted(move |connection| {
+            connection.request();
+            gone.lock().unwrap().recv().unwrap();
+            connection.answer("late");
+        });
+        (backend, go)
     }
 
     /// The head of the next request that came.
