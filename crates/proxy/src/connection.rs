@@ -18,6 +18,7 @@ use crate::buffers::InBuf;
 use crate::exchange::Client;
 use crate::listen::OpenPort;
 use crate::listen::proxy_protocol::{self, Header};
+use crate::options::ProxyOptions;
 use crate::reason::Reason;
 use crate::stream::{Prefixed, Stream};
 use crate::tables::ServedPort;
@@ -94,8 +95,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads the PROXY header, whose client takes the place of the load balancer.
+    /// Reads the PROXY header, whose client takes the place of the load balancer. Where proxies are named, nobody
+    /// else is believed: with the header comes the address from which the client is said to be.
     async fn proxy_header(&mut self, stream: &mut TcpStream, input: &mut InBuf) -> Result<(), Reason> {
+        let ProxyOptions { trusted_proxies, .. } = &self.worker.shared.options;
+        if !trusted_proxies.is_empty() && !self.client.trusted {
+            return Err(Reason::UntrustedProxy);
+        }
         loop {
             match proxy_protocol::parse(input.filled()) {
                 Header::Complete { len, client } => {

@@ -18,9 +18,11 @@ pub struct ProxyOptions {
     pub port_offset: u16,
     /// Where `/metrics`, `/readyz` and `/livez` are served; none turns them off. No backend can be this address.
     pub admin: Option<SocketAddr>,
-    /// Whose `X-Forwarded-*`, `x-request-id` and `x-forwarded-client-cert` are believed.
+    /// Whose `X-Forwarded-*`, `x-request-id` and `x-forwarded-client-cert` are believed, and, unless this is empty,
+    /// whose PROXY headers. Behind a PROXY header it is the client named there that is looked for.
     pub trusted_proxies: Vec<IpNet>,
-    /// Ports of the model at which every connection begins with a PROXY header.
+    /// Ports of the model at which every connection begins with a PROXY header. Whoever reaches them can name any
+    /// client, unless `trusted_proxies` says who may.
     pub proxy_protocol_ports: Vec<u16>,
     /// A line for each request.
     pub access_log: Option<AccessLogOptions>,

@@ -89,6 +89,8 @@ reasons! {
     OutOfDescriptors = "out_of_descriptors",
     /// The client's PROXY header is missing or malformed.
     ProxyHeader = "proxy_header",
+    /// The client is not among the trusted proxies, and the port is for PROXY headers.
+    UntrustedProxy = "untrusted_proxy",
     /// No listener takes the server name of the TLS handshake.
     UnknownServerName = "unknown_server_name",
     /// The listener has no usable certificate.

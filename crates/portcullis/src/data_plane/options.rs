@@ -25,7 +25,8 @@ pub(crate) struct DataPlaneOptions {
     /// Where /metrics, /readyz and /livez are served
     #[arg(long, value_name = "ADDR|off", default_value_t = Admin(Some(ADMIN)))]
     admin: Admin,
-    /// Networks of proxies in front, separated by commas: their X-Forwarded-* and x-request-id are believed
+    /// Networks of proxies in front, separated by commas: their X-Forwarded-* and x-request-id are believed, and
+    /// only their PROXY headers
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     trusted_proxies: Vec<IpNet>,
     /// Listener ports, separated by commas, at which connections begin with a PROXY protocol header

@@ -1,7 +1,7 @@
 //! Changes of configuration, ports, draining and what operators see.
 
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portcullis_proxy::{BindFailure, Drain};
 
@@ -94,7 +94,6 @@ fn a_port_in_use_is_reported_and_bound_when_it_is_free() {
 #[test]
 fn ready_after_the_first_configuration_and_not_while_draining() {
     let mut options = Running::options();
-    options.admin = Some(([127, 0, 0, 1], 0).into());
     options.limits.drain_idle_timeout = Duration::from_millis(50);
     let mut running = Running::idle(options);
     let address = running.proxy.admin().unwrap();
@@ -114,15 +113,30 @@ fn ready_after_the_first_configuration_and_not_while_draining() {
     assert!(TcpStream::connect(running.address()).is_err(), "nothing is accepted any more");
 }
 
+/// While load balancers notice, clients that they still send are served as before.
+#[test]
+fn accepting_goes_on_for_the_drain_delay() {
+    let backend = Backend::named("web");
+    let running = Running::start(&Gateway::to(backend.address));
+    let admin_address = running.proxy.admin().unwrap();
+    let delay = Duration::from_secs(1);
+    std::thread::scope(|scope| {
+        let began = Instant::now();
+        let drain = scope.spawn(|| running.proxy.drain(Drain { delay, timeout: PATIENCE }));
+        eventually(|| (admin(admin_address, "/readyz").0 == 503).then_some(()));
+        let answer = running.client().get("a", "/");
+        if began.elapsed() < delay {
+            assert_eq!((answer.body.as_str(), answer.header("connection")), ("web", None));
+        }
+        eventually(|| TcpStream::connect(running.address()).err());
+        assert!(began.elapsed() >= delay);
+        assert!(drain.join().unwrap());
+    });
+}
+
 #[test]
 fn a_request_under_way_ends_in_peace_and_takes_its_connection_along() {
-    let (go, gone) = std::sync::mpsc::channel::<()>();
-    let gone = std::sync::Mutex::new(gone);
-    let server = Backend::scripted(move |connection| {
-        connection.request();
-        gone.lock().unwrap().recv().unwrap();
-        connection.answer("late");
-    });
+    let (server, go) = Backend::late();
     let running = Running::start(&Gateway::to(server.address));
     let mut client = running.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -140,10 +154,7 @@ fn a_request_under_way_ends_in_peace_and_takes_its_connection_along() {
 
 #[test]
 fn what_does_not_end_in_time_is_cut() {
-    let server = Backend::scripted(|connection| {
-        connection.request();
-        connection.rest();
-    });
+    let server = Backend::silent();
     let running = Running::start(&Gateway::to(server.address));
     let mut client = running.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -231,4 +242,24 @@ fn a_proxy_header_names_the_client() {
     let mut without = running.client();
     without.send(request);
     assert_eq!(without.rest(), "");
+}
+
+/// A PROXY header names any client, so where proxies are named only they may send one.
+#[test]
+fn a_proxy_header_from_elsewhere_than_the_trusted_proxies_is_refused() {
+    let backend = Backend::named("web");
+    let mut options = Running::options();
+    options.proxy_protocol_ports = vec![0];
+    options.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()];
+    let request = "PROXY TCP4 192.0.2.7 127.0.0.1 4000 80\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    assert_eq!(Running::with(&Gateway::to(backend.address), options.clone()).send(request).status, 200);
+    backend.head();
+    options.trusted_proxies = vec!["192.0.2.0/24".parse().unwrap()]; // where the header says that the client is
+    let running = Running::with(&Gateway::to(backend.address), options);
+    let mut elsewhere = running.client();
+    elsewhere.send(request);
+    assert_eq!(elsewhere.rest(), "");
+    assert!(backend.no_more_heads());
+    let counted = "portcullis_refused_total{reason=\"untrusted_proxy\"} 1\n";
+    eventually(|| running.metrics().contains(counted).then_some(()));
 }
