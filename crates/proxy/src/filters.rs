@@ -9,7 +9,7 @@ use portcullis_model::{Filter, PathRewrite, RewriteUrl};
 
 pub(crate) use headers::HeaderOps;
 pub use path::rewritten;
-pub use redirect::CompiledRedirect;
+pub use redirect::{CompiledRedirect, RedirectPortTooHigh};
 
 /// The filters of a rule or of a backend.
 #[derive(Debug, Default)]

@@ -31,7 +31,7 @@ mod upstream;
 mod view;
 mod worker;
 
-pub use filters::{CompiledRedirect, rewritten};
+pub use filters::{CompiledRedirect, RedirectPortTooHigh, rewritten};
 pub use limits::{Bytes, LimitError, LimitInfo, LimitValue, Limits};
 pub use listen::bind::BindFailure;
 pub use options::{AccessLogFormat, AccessLogOptions, Drain, ProxyOptions, default_workers};

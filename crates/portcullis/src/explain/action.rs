@@ -6,7 +6,7 @@ use portcullis_model::{
     Action, Endpoint, EndpointAddress, EndpointState, Failure, Filter, HeaderModifier, Hostname, Listener,
     Model, PathRewrite, Redirect, RewriteUrl, Rule, Target, Timeouts, WeightedBackend,
 };
-use portcullis_proxy::{CompiledRedirect, Reason, rewritten};
+use portcullis_proxy::{CompiledRedirect, Reason, RedirectPortTooHigh, rewritten};
 use portcullis_routing::{HeaderSource, Matched, Request, Scheme};
 
 use super::answer::{
@@ -38,7 +38,12 @@ pub(super) fn note<H: HeaderSource + ?Sized>(
     match &rule.action {
         Action::Fail(failure) => respond(answer, failure.status, failure.reason.as_str(), &failure.message),
         Action::Redirect(redirect) => {
-            let location = url.location(redirect, listener, question);
+            let location = match url.location(redirect, listener, question) {
+                Ok(location) => location,
+                Err(error) => {
+                    return respond(answer, 500, Reason::RuleInvalid.as_str(), &error.to_string());
+                }
+            };
             let (location, status) = (String::from_utf8_lossy(&location).into_owned(), redirect.status);
             answer.filters.push(FilterView::RequestRedirect { location: location.clone(), status });
             (answer.outcome, answer.status, answer.location) =
@@ -155,11 +160,16 @@ impl Url<'_> {
         (host.to_owned(), path.map_or_else(|| self.path.to_owned(), |change| self.rewritten(change)))
     }
 
-    fn location(&self, redirect: &Redirect, listener: &Listener, question: &Question) -> Vec<u8> {
+    fn location(
+        &self,
+        redirect: &Redirect,
+        listener: &Listener,
+        question: &Question,
+    ) -> Result<Vec<u8>, RedirectPortTooHigh> {
         let scheme = Scheme::of(&listener.protocol);
-        let compiled = CompiledRedirect::compile(redirect, scheme, listener.port, question.port_offset);
+        let compiled = CompiledRedirect::compile(redirect, scheme, listener.port, question.port_offset)?;
         let query = question.query.as_deref();
-        compiled.location(self.host(), self.path, query.map(str::as_bytes), self.prefix_len)
+        Ok(compiled.location(self.host(), self.path, query.map(str::as_bytes), self.prefix_len))
     }
 }
 

@@ -193,6 +193,9 @@ fn an_offset_moves_ports() {
     let answer = explain(&model, &question);
     assert_eq!(answer.location.as_deref(), Some("https://a.test:8443/x"));
     assert_eq!(answer.listener.unwrap().port, 80);
+    let beyond = Question::new("GET", "http://a.test:65180/", &[]).unwrap().behind_offset(65_100);
+    let answer = explain(&model, &beyond); // 443 cannot be moved as far
+    assert_eq!((answer.status, answer.reason), (Some(500), Some("rule_invalid")));
     let below = Question::new("GET", "http://a.test/", &[]).unwrap().behind_offset(8000);
     assert_eq!(explain(&model, &below).reason, Some("no_listener"));
 }

@@ -7,6 +7,16 @@ use portcullis_routing::Scheme;
 
 use super::path::rewritten;
 
+/// A redirect leads to a port that the offset pushes beyond the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a redirect's port {port} and the port offset {offset} add up to more than 65535")]
+pub struct RedirectPortTooHigh {
+    /// The port that the redirect would lead to without the offset.
+    pub port: u16,
+    /// The offset.
+    pub offset: u16,
+}
+
 /// A redirect of which everything is settled that does not depend on the request.
 #[derive(Debug)]
 pub struct CompiledRedirect {
@@ -24,29 +34,36 @@ impl CompiledRedirect {
     ///
     /// The offset moves the listener's port, and with a redirect that stays on the host every port: they lead to
     /// listeners of the same Gateway, which the offset has moved.
-    #[must_use]
-    pub fn compile(redirect: &Redirect, scheme: Scheme, port: u16, offset: u16) -> CompiledRedirect {
+    ///
+    /// # Errors
+    /// When the offset leads beyond the last port: no client could follow.
+    pub fn compile(
+        redirect: &Redirect,
+        scheme: Scheme,
+        port: u16,
+        offset: u16,
+    ) -> Result<CompiledRedirect, RedirectPortTooHigh> {
         let own = match scheme {
             Scheme::Http => "http",
             Scheme::Https => "https",
         };
         let target = redirect.scheme.clone().unwrap_or_else(|| own.into());
         let well_known = if &*target == "https" { 443 } else { 80 };
-        let moved = |port: u16| port.saturating_add(offset);
+        let moved = |port: u16| port.checked_add(offset).ok_or(RedirectPortTooHigh { port, offset });
         let port = match (redirect.port, &redirect.scheme) {
-            (None, None) => moved(port),
-            (Some(port), _) if redirect.hostname.is_none() => moved(port),
+            (None, None) => moved(port)?,
+            (Some(port), _) if redirect.hostname.is_none() => moved(port)?,
             (Some(port), _) => port,
-            (None, Some(_)) if redirect.hostname.is_none() => moved(well_known),
+            (None, Some(_)) if redirect.hostname.is_none() => moved(well_known)?,
             (None, Some(_)) => well_known,
         };
-        CompiledRedirect {
+        Ok(CompiledRedirect {
             status: redirect.status,
             scheme: target,
             hostname: redirect.hostname.clone(),
             port: (port != well_known).then_some(port),
             path: redirect.path.clone(),
-        }
+        })
     }
 
     /// The Location of a request to this host and canonical path.
@@ -79,7 +96,7 @@ mod tests {
     }
 
     fn location(redirect: &Redirect, scheme: Scheme, port: u16, offset: u16) -> String {
-        let compiled = CompiledRedirect::compile(redirect, scheme, port, offset);
+        let compiled = CompiledRedirect::compile(redirect, scheme, port, offset).unwrap();
         String::from_utf8(compiled.location("a.test", "/p/q", Some(b"x=1"), Some(2))).unwrap()
     }
 
@@ -105,6 +122,16 @@ mod tests {
         let elsewhere =
             Redirect { hostname: Hostname::new("b.test"), scheme: Some("https".into()), ..redirect() };
         assert_eq!(location(&elsewhere, Scheme::Http, 80, 8000), "https://b.test/p/q?x=1");
+    }
+
+    #[test]
+    fn an_offset_that_leads_beyond_the_last_port_is_an_error() {
+        let explicit = Redirect { port: Some(60_000), ..redirect() };
+        let elsewhere = Redirect { hostname: Hostname::new("b.test"), ..explicit.clone() };
+        let compiled = |redirect, offset| CompiledRedirect::compile(redirect, Scheme::Http, 80, offset).err();
+        assert_eq!(compiled(&explicit, 5_535), None);
+        assert_eq!(compiled(&explicit, 5_536), Some(RedirectPortTooHigh { port: 60_000, offset: 5_536 }));
+        assert_eq!(compiled(&elsewhere, 5_536), None);
     }
 
     #[test]

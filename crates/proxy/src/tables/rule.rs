@@ -84,12 +84,16 @@ impl CompiledRule {
                 Action::Forward(forward) => {
                     CompiledAction::Forward(Shares::compile(forward, clusters, workers))
                 }
-                Action::Redirect(redirect) => CompiledAction::Redirect(CompiledRedirect::compile(
-                    redirect,
-                    scheme,
-                    listener.port,
-                    port_offset,
-                )),
+                Action::Redirect(redirect) => {
+                    match CompiledRedirect::compile(redirect, scheme, listener.port, port_offset) {
+                        Ok(redirect) => CompiledAction::Redirect(redirect),
+                        Err(error) => {
+                            let (route, rule) = (&rule.id.route, rule.id.index);
+                            tracing::warn!(%route, rule, %error, "a rule answers 500");
+                            CompiledAction::Fail(Refusal { status: 500, reason: Reason::RuleInvalid })
+                        }
+                    }
+                }
                 Action::Fail(failure) => CompiledAction::Fail(failure.into()),
             },
             request_timeout: rule.timeouts.request,
