@@ -72,3 +72,108 @@ impl Dns {
         (!addresses.is_empty()).then_some(Answer { addresses, valid_until, turn: Cell::new(0) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, UdpSocket};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use hickory_resolver::config::{NameServerConfig, ResolverConfig};
+    use hickory_resolver::net::runtime::TokioRuntimeProvider;
+
+    use super::*;
+
+    /// The answer's code where a name does not exist (RFC 1035 §4.1.1).
+    const NAME_ERROR: u8 = 3;
+
+    /// A server that says of every name: its address is 127.0.0.N, N being what was asked of it so far, for as many
+    /// seconds; and nothing at all once it is told to.
+    struct Server {
+        resolver: TokioResolver,
+        code: Arc<AtomicU8>,
+    }
+
+    impl Server {
+        fn start(seconds: u8) -> Server {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let mut server = NameServerConfig::udp(Ipv4Addr::LOCALHOST.into());
+            server.connections[0].port = socket.local_addr().unwrap().port();
+            let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
+            let resolver = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+            let code = Arc::new(AtomicU8::new(0));
+            let told = Arc::clone(&code);
+            std::thread::spawn(move || {
+                let (mut query, mut asked) = ([0; 512], 0);
+                while let Ok((len, client)) = socket.recv_from(&mut query) {
+                    let code = told.load(Ordering::SeqCst);
+                    let answer = answer(&query[..len], code, seconds, &mut asked);
+                    socket.send_to(&answer, client).unwrap();
+                }
+            });
+            Server { resolver: resolver.build().unwrap(), code }
+        }
+    }
+
+    /// RFC 1035 §4.1: the query's header and question, and an A record if one was asked for.
+    fn answer(query: &[u8], code: u8, seconds: u8, asked: &mut u8) -> Vec<u8> {
+        let question_end = 12 + query[12..].iter().position(|byte| *byte == 0).unwrap() + 5;
+        let address = code == 0 && query[question_end - 4..question_end] == [0, 1, 0, 1];
+        let mut answer = query[..2].to_vec();
+        answer.extend([0x81, 0x80 | code, 0, 1, 0, u8::from(address), 0, 0, 0, 0]);
+        answer.extend(&query[12..question_end]);
+        if address {
+            *asked += 1;
+            answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, seconds, 0, 4, 127, 0, 0, *asked]);
+        }
+        answer
+    }
+
+    fn dns(server: &Server) -> Dns {
+        let dns = Dns::default();
+        dns.resolver.set(Some(server.resolver.clone())).ok().unwrap();
+        dns
+    }
+
+    fn ends_in(addresses: &[IpAddr]) -> Vec<u8> {
+        let last = |ip: &IpAddr| match ip {
+            IpAddr::V4(ip) => ip.octets()[3],
+            IpAddr::V6(_) => 0,
+        };
+        addresses.iter().map(last).collect()
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_name_is_resolved_again_when_its_time_to_live_has_ended() {
+        let dns = dns(&Server::start(1));
+        let since = Instant::now();
+        assert_eq!(ends_in(&dns.resolve("a.test").await), [1]);
+        assert_eq!(ends_in(&dns.resolve("a.test").await), [1]);
+        while ends_in(&dns.resolve("a.test").await) == [1] {
+            assert!(since.elapsed() < Duration::from_secs(10), "the first answer is used for ever");
+            tokio::time::sleep(Duration::from_millis(20)).await; // time is what is awaited
+        }
+        assert!(since.elapsed() >= Duration::from_secs(1));
+        assert_eq!(ends_in(&dns.resolve("a.test").await), [2]);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_time_to_live_of_nothing_does_not_ask_for_every_connection() {
+        let dns = dns(&Server::start(0));
+        for _ in 0..50 {
+            assert_eq!(ends_in(&dns.resolve("a.test").await), [1]);
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn an_answer_outlives_an_outage_of_dns() {
+        let server = Server::start(1);
+        let dns = dns(&server);
+        assert_eq!(ends_in(&dns.resolve("a.test").await), [1]);
+        server.code.store(NAME_ERROR, Ordering::SeqCst);
+        let valid_until = dns.answers.borrow()["a.test"].valid_until;
+        tokio::time::sleep_until(valid_until.into()).await;
+        assert_eq!(ends_in(&dns.resolve("a.test").await), [1]);
+        assert!(dns.resolve("b.test").await.is_empty());
+    }
+}
