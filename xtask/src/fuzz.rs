@@ -9,6 +9,9 @@ const CARGO_FUZZ: &str = "0.13.2";
 /// forbids, and all targets are one package, whose dependencies it would instrument for the better part of an hour.
 const BUILD: [&str; 4] = ["--sanitizer", "none", "--codegen-units", "16"];
 
+/// Targets whose input is YAML, of which little comes about by chance.
+const SEEDED: [&str; 2] = ["resolve", "yaml"];
+
 /// How long, and what.
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -26,11 +29,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let targets = if options.targets.is_empty() { all_targets(&fuzz)? } else { options.targets.clone() };
     for target in targets {
         step(&format!("fuzz {target}"), || {
+            let corpus = process::root().join("fuzz/corpus").join(&target);
+            std::fs::create_dir_all(&corpus).map_err(Failure::file(&corpus))?;
+            let seeds = SEEDED.contains(&target.as_str()).then_some("examples");
+            let time = format!("-max_total_time={}", options.seconds);
             let mut run = process::command(&fuzz, &["run"]);
-            run.args(BUILD)
-                .args([&target, "--"])
-                .arg(format!("-max_total_time={}", options.seconds))
-                .arg("-timeout=10");
+            run.args(BUILD).arg(&target).arg(&corpus).args(seeds).args(["--", &time, "-timeout=10"]);
             process::run(run.env("RUSTUP_TOOLCHAIN", "nightly"))
         })?;
     }

@@ -53,11 +53,11 @@ enum State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
     /// The client gives or takes something.
-    ForClient,
+    Client,
     /// The endpoint takes something.
-    ForRoom,
+    Room,
     /// The endpoint answers.
-    ForEndpoint,
+    Answer,
 }
 
 impl<'a, D: Downstream> Relay<'a, D> {
@@ -115,8 +115,8 @@ impl<'a, D: Downstream> Relay<'a, D> {
             Ok(Some(waiting)) => waiting,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        let client = sending == Waiting::ForClient || receiving == Waiting::ForClient;
-        self.poll_deadlines(cx, client, sending == Waiting::ForRoom)
+        let client = sending == Waiting::Client || receiving == Waiting::Client;
+        self.poll_deadlines(cx, client, sending == Waiting::Room)
     }
 
     /// Sends what has come of the request.
@@ -131,7 +131,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
                     self.send_failed = true;
                     break;
                 }
-                Poll::Pending => return self.poll_client(cx, Waiting::ForRoom),
+                Poll::Pending => return self.poll_client(cx, Waiting::Room),
             }
             if self.scratch.outgoing.ended() {
                 self.request_sent = true;
@@ -141,10 +141,10 @@ impl<'a, D: Downstream> Relay<'a, D> {
             self.record.received = self.scratch.outgoing.body_bytes();
             match moved {
                 Poll::Ready(moved) => moved?,
-                Poll::Pending => return Ok(Waiting::ForClient),
+                Poll::Pending => return Ok(Waiting::Client),
             }
         }
-        self.poll_client(cx, Waiting::ForEndpoint)
+        self.poll_client(cx, Waiting::Answer)
     }
 
     /// While the endpoint is what the request waits for, a client that goes takes its request with it.
@@ -163,13 +163,13 @@ impl<'a, D: Downstream> Relay<'a, D> {
                 State::Body => self.poll_body(cx)?,
                 State::Flush | State::Switch => match self.down.poll_flush(cx)? {
                     Poll::Ready(()) => return Ok(None),
-                    Poll::Pending => return Ok(Some(Waiting::ForClient)),
+                    Poll::Pending => return Ok(Some(Waiting::Client)),
                 },
             };
             // What is here already must not wait for what is to come.
             match waiting {
                 None => {}
-                Some(_) if self.down.poll_flush(cx)?.is_pending() => return Ok(Some(Waiting::ForClient)),
+                Some(_) if self.down.poll_flush(cx)?.is_pending() => return Ok(Some(Waiting::Client)),
                 Some(waiting) => return Ok(Some(waiting)),
             }
         }
@@ -206,7 +206,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
                 Ok(None)
             }
             None => match self.poll_fill(cx) {
-                Poll::Pending => Ok(Some(Waiting::ForEndpoint)),
+                Poll::Pending => Ok(Some(Waiting::Answer)),
                 Poll::Ready(true) => Ok(None),
                 Poll::Ready(false) if self.upstream.reused && self.received == 0 => {
                     Err(reset(Stage::ReceiveAnswer, Replay::ReusedClosed))
@@ -240,7 +240,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
 
     /// Relays some of the answer's body; whom it waits for, if it cannot.
     fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<Option<Waiting>, ProxyError> {
-        let Poll::Ready(room) = self.down.poll_room(cx)? else { return Ok(Some(Waiting::ForClient)) };
+        let Poll::Ready(room) = self.down.poll_room(cx)? else { return Ok(Some(Waiting::Client)) };
         let scratch = &mut *self.scratch;
         let input = scratch.input.filled();
         let input = input.get(..room).unwrap_or(input);
@@ -259,7 +259,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
             Piece::More => {
                 scratch.input.consume(used);
                 match self.poll_fill(cx) {
-                    Poll::Pending => return Ok(Some(Waiting::ForEndpoint)),
+                    Poll::Pending => return Ok(Some(Waiting::Answer)),
                     Poll::Ready(true) => {}
                     Poll::Ready(false) => {
                         let cut = reset(Stage::RelayAnswer, Replay::Never);

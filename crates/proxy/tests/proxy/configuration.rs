@@ -1,6 +1,6 @@
 //! Changes of configuration, ports, draining and what operators see.
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use portcullis_proxy::{BindFailure, Drain};

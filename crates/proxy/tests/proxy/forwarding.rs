@@ -425,8 +425,7 @@ fn the_canonical_path_is_forwarded() {
 /// The admin endpoint tells more than a client may know.
 #[test]
 fn no_backend_is_the_admin_address() {
-    let mut options = Running::options();
-    let mut running = Running::with(&Gateway::to(nobody()), options);
+    let mut running = Running::start(&Gateway::to(nobody()));
     let admin = running.proxy.admin().unwrap();
     running.apply(&Gateway::to(admin).model());
     assert_eq!(running.client().get("a", "/metrics").status, 503);
