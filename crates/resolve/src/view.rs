@@ -15,7 +15,7 @@ use portcullis_api::reference_grant::ReferenceGrant;
 use portcullis_api::secret::Secret;
 use portcullis_api::{Kind, Object, ObjectKey};
 use portcullis_model::BindAddress;
-use portcullis_store::{BindOutcome, BindPoint, Bucket, ReportKey, Store, Transport};
+use portcullis_store::{BindOutcome, BindPoint, Bucket, PublishedAddress, ReportKey, Store, Transport};
 
 use crate::engine::Engine;
 use crate::memo::{Memo, Query};
@@ -130,5 +130,17 @@ impl<'a> View<'a> {
             || vec![IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)],
             <[IpAddr]>::to_vec,
         )
+    }
+
+    /// The addresses that a Gateway's spec names and another Gateway was allotted.
+    pub(crate) fn taken(&self, gateway: &ObjectKey) -> &'a [IpAddr] {
+        self.memo.note_input(Input::Report(ReportKey::Taken(gateway.clone())));
+        self.store.taken(gateway)
+    }
+
+    /// Where Gateways on the default addresses are reached, unless that is where they are served.
+    pub(crate) fn published(&self) -> Option<&'a [PublishedAddress]> {
+        self.memo.note_input(Input::Report(ReportKey::Published));
+        self.store.published()
     }
 }

@@ -23,7 +23,9 @@ mod tests;
 pub use bucket::{Bucket, By};
 pub use change::{Change, ChangeSet};
 pub use references::each_target;
-pub use report::{BindFailure, BindOutcome, BindPoint, Refusal, Report, ReportKey, Transport};
+pub use report::{
+    BindFailure, BindOutcome, BindPoint, PublishedAddress, Refusal, Report, ReportKey, Transport,
+};
 pub use store::Store;
 
 pub use portcullis_api::{Kind, Object, ObjectKey};

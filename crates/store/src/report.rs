@@ -14,6 +14,11 @@ pub enum Report {
     DefaultAddresses(Arc<[IpAddr]>),
     /// The addresses that a Gateway was allotted.
     Allotted(ObjectKey, Arc<[IpAddr]>),
+    /// Addresses that a Gateway's spec names and another Gateway was allotted: they are not this one's.
+    Taken(ObjectKey, Arc<[IpAddr]>),
+    /// Where Gateways that are served on the default addresses are reached: what stands before this machine passes
+    /// their traffic on (`--publish-service`). Without this report they are reached where they are served.
+    Published(Arc<[PublishedAddress]>),
     /// A cluster holds an object that admission refuses: it was stored under an older or looser CRD. The store has
     /// no object of this key then.
     Refused(ObjectKey, Arc<Refusal>),
@@ -38,8 +43,21 @@ pub enum ReportKey {
     DefaultAddresses,
     /// The addresses of a Gateway.
     Allotted(ObjectKey),
+    /// The addresses that a Gateway names in vain.
+    Taken(ObjectKey),
+    /// The published addresses.
+    Published,
     /// That an object is refused.
     Refused(ObjectKey),
+}
+
+/// An address at which clients reach us.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PublishedAddress {
+    /// An IP address.
+    Ip(IpAddr),
+    /// A name, where a load balancer has no fixed address.
+    Hostname(Arc<str>),
 }
 
 /// A transport protocol.
@@ -94,6 +112,8 @@ impl Report {
             Self::Bind(point, _) => ReportKey::Bind(*point),
             Self::DefaultAddresses(_) => ReportKey::DefaultAddresses,
             Self::Allotted(gateway, _) => ReportKey::Allotted(gateway.clone()),
+            Self::Taken(gateway, _) => ReportKey::Taken(gateway.clone()),
+            Self::Published(_) => ReportKey::Published,
             Self::Refused(object, _) => ReportKey::Refused(object.clone()),
         }
     }

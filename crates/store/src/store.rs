@@ -1,7 +1,9 @@
 //! [`Store`].
 
 use crate::index::Index;
-use crate::{BindOutcome, BindPoint, Bucket, Change, ChangeSet, Refusal, Report, ReportKey};
+use crate::{
+    BindOutcome, BindPoint, Bucket, Change, ChangeSet, PublishedAddress, Refusal, Report, ReportKey,
+};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use portcullis_api::{Kind, Object, ObjectKey};
@@ -92,6 +94,22 @@ impl Store {
     pub fn allotted(&self, gateway: &ObjectKey) -> Option<&[IpAddr]> {
         match self.report(&ReportKey::Allotted(gateway.clone())) {
             Some(Report::Allotted(_, addresses)) => Some(addresses),
+            _ => None,
+        }
+    }
+
+    /// The addresses that a Gateway's spec names and another one was allotted.
+    pub fn taken(&self, gateway: &ObjectKey) -> &[IpAddr] {
+        match self.report(&ReportKey::Taken(gateway.clone())) {
+            Some(Report::Taken(_, addresses)) => addresses,
+            _ => &[],
+        }
+    }
+
+    /// Where Gateways on the default addresses are reached; `None`: where they are served.
+    pub fn published(&self) -> Option<&[PublishedAddress]> {
+        match self.report(&ReportKey::Published) {
+            Some(Report::Published(addresses)) => Some(addresses),
             _ => None,
         }
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use portcullis_api::gateway::{AddressType, Gateway, GatewayStatus, GatewayStatusAddress};
 use portcullis_api::{FieldPath, Kind, ObjectKey};
 use portcullis_model::BindAddress;
-use portcullis_store::{BindFailure, BindOutcome};
+use portcullis_store::{BindFailure, BindOutcome, PublishedAddress};
 
+use super::addresses::Reached;
 use super::{Addresses, OurGateway, Standing, is_eligible};
 use crate::causes::{
     ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_USABLE, ADDRESSES_NOT_ASSIGNED, ADDRESSES_PARTLY_ASSIGNED,
@@ -43,17 +44,14 @@ impl Query for GatewayProgrammed {
 
     fn compute(&self, view: &View<'_>) -> ProgrammedState {
         let plan = view.get(&Addresses { gateway: self.gateway.clone() });
-        if plan.bind.is_empty() && plan.unsupported.is_empty() {
+        if plan.reached.is_empty() && plan.unsupported.is_empty() && plan.taken.is_empty() {
             return ProgrammedState::No(&ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_ASSIGNED.rule.summary.into());
         }
         let states = view.get(&ListenerStates { owner: self.gateway.clone() });
         if !is_eligible(view, &self.gateway) || !states.iter().any(ListenerState::is_accepted) {
             return ProgrammedState::No(&GATEWAY_INVALID, GATEWAY_INVALID.rule.summary.into());
         }
-        let unusable = unusable(view, &self.gateway);
-        if !unusable.is_empty() {
-            let list: Vec<String> = unusable.iter().map(ToString::to_string).collect();
-            let message = format!("addresses that this machine does not have: {}", list.join(", "));
+        if let Some(message) = unusable(view, &self.gateway) {
             return ProgrammedState::No(&ADDRESS_NOT_USABLE, message.into());
         }
         if states.iter().any(|state| state.programmed == Programmed::Yes) {
@@ -66,10 +64,21 @@ impl Query for GatewayProgrammed {
     }
 }
 
-/// The addresses asked for by value that this machine does not have.
-fn unusable(view: &View<'_>, gateway: &ObjectKey) -> Vec<IpAddr> {
+/// Which addresses that are asked for by value cannot be used, if any.
+fn unusable(view: &View<'_>, gateway: &ObjectKey) -> Option<String> {
     let plan = view.get(&Addresses { gateway: gateway.clone() });
-    plan.wanted.iter().copied().filter(|ip| is_foreign(view, gateway, *ip)).collect()
+    let foreign: Vec<IpAddr> =
+        plan.wanted.iter().copied().filter(|ip| is_foreign(view, gateway, *ip)).collect();
+    let reasons = [
+        ("addresses that this machine does not have", &foreign),
+        ("addresses that other Gateways were given", &plan.taken),
+    ];
+    let told = reasons.iter().filter(|(_, addresses)| !addresses.is_empty()).map(|(reason, addresses)| {
+        let list: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        format!("{reason}: {}", list.join(", "))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 fn is_foreign(view: &View<'_>, gateway: &ObjectKey, ip: IpAddr) -> bool {
@@ -122,18 +131,21 @@ impl Query for GatewayOutcome {
     }
 }
 
-/// One entry for each address that is bound or may be.
+/// One entry for each address at which clients reach the Gateway, or may once it is bound.
 fn addresses(view: &View<'_>, gateway: &ObjectKey) -> Vec<GatewayStatusAddress> {
     if !is_eligible(view, gateway) {
         return Vec::new();
     }
     let plan = view.get(&Addresses { gateway: gateway.clone() });
-    let usable = plan.bind.iter().filter(|ip| !is_foreign(view, gateway, **ip));
-    let addresses = usable.map(|ip| GatewayStatusAddress {
-        address_type: AddressType::IpAddress,
-        value: ip.to_string().into(),
-        routability: None,
+    let shown = plan.reached.iter().filter_map(|reached| match reached {
+        Reached::Directly(ip) if is_foreign(view, gateway, *ip) => None,
+        Reached::Directly(ip) | Reached::Through(PublishedAddress::Ip(ip)) => {
+            Some((AddressType::IpAddress, ip.to_string().into()))
+        }
+        Reached::Through(PublishedAddress::Hostname(name)) => Some((AddressType::Hostname, Arc::clone(name))),
     });
+    let addresses =
+        shown.map(|(address_type, value)| GatewayStatusAddress { address_type, value, routability: None });
     addresses.collect()
 }
 
@@ -257,8 +269,9 @@ impl Writer<'_> {
         let plan = self.view.get(&Addresses { gateway: self.key.clone() });
         let Some(first) = plan.unassigned.first() else { return };
         self.findings.extend(plan.unassigned.iter().cloned());
-        let cause = if plan.bind.is_empty() { &ADDRESSES_NOT_ASSIGNED } else { &ADDRESSES_PARTLY_ASSIGNED };
-        if plan.bind.is_empty() {
+        let cause =
+            if plan.reached.is_empty() { &ADDRESSES_NOT_ASSIGNED } else { &ADDRESSES_PARTLY_ASSIGNED };
+        if plan.reached.is_empty() {
             self.findings.push(Finding::plain(cause, first.path.clone()));
         }
         self.conditions.no(condition::ADDRESSES_ASSIGNED, cause.reason, messages(&plan.unassigned));

@@ -1,10 +1,11 @@
 //! Objects as cases write them, filled in to what an API server would hold.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use portcullis_api::{Kind, Object, ObjectKey, admit};
-use portcullis_store::{BindFailure, BindOutcome, BindPoint, Change, Report, Transport};
+use portcullis_store::{BindFailure, BindOutcome, BindPoint, Change, PublishedAddress, Report, Transport};
 use serde_json::{Map, Value, json};
 
 /// The class of every Gateway that names none, and the address of every Gateway that asks for none.
@@ -42,12 +43,27 @@ fn kind_of(name: &str) -> Result<Kind, String> {
     Kind::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or_else(|| format!("{name} is no kind"))
 }
 
-/// `addresses: [IP…]` or `IP:port: bound|pending|in use|not permitted|not local`.
+/// `addresses: [IP…]`, `published: [IP or name…]`, `GATEWAY allotted: [IP…]`, `GATEWAY taken: [IP…]`, or `IP:port: bound|pending|in use|not permitted|not local`.
 fn report(point: &str, outcome: &Value) -> Result<Report, String> {
-    if point == "addresses" {
-        let texts = outcome.as_array().into_iter().flatten().filter_map(Value::as_str);
-        let addresses: Result<Vec<_>, _> = texts.map(str::parse).collect();
-        return Ok(Report::DefaultAddresses(addresses.map_err(|_| "addresses are wrong".to_owned())?.into()));
+    let texts: Vec<&str> = outcome.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let ips = || {
+        let addresses: Result<Arc<[IpAddr]>, _> = texts.iter().map(|text| text.parse()).collect();
+        addresses.map_err(|_| format!("{point}: addresses are wrong"))
+    };
+    match point.split_once(' ') {
+        None if point == "addresses" => return Ok(Report::DefaultAddresses(ips()?)),
+        None if point == "published" => {
+            let address = |text: &&str| match text.parse() {
+                Ok(ip) => PublishedAddress::Ip(ip),
+                Err(_) => PublishedAddress::Hostname((*text).into()),
+            };
+            return Ok(Report::Published(texts.iter().map(address).collect()));
+        }
+        Some((gateway, "allotted")) => {
+            return Ok(Report::Allotted(key_of(&format!("Gateway/{gateway}"))?, ips()?));
+        }
+        Some((gateway, "taken")) => return Ok(Report::Taken(key_of(&format!("Gateway/{gateway}"))?, ips()?)),
+        _ => {}
     }
     let address = point.parse().map_err(|_| format!("{point} is no address and port"))?;
     let text = outcome.as_str().unwrap_or_default();
