@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod cluster;
+mod conformance;
 mod fuzz;
 mod measure;
 mod mutants;
@@ -29,6 +31,10 @@ enum Task {
     Docs,
     /// Measures the proxy beside its peers in one run.
     Bench(bench::Options),
+    /// Starts, uses and removes Kubernetes clusters on this machine.
+    Cluster(cluster::Options),
+    /// Runs the official Gateway API conformance suite in a fresh cluster.
+    Conformance(conformance::Options),
     /// Fuzzes every target for a while.
     Fuzz(fuzz::Options),
     /// Changes the code in small ways and asks whether a test notices.
@@ -40,6 +46,8 @@ fn main() -> ExitCode {
         Task::Test(options) => test::run(&options),
         Task::Docs => test::write_docs(),
         Task::Bench(options) => bench::run(&options),
+        Task::Cluster(options) => cluster::run(&options),
+        Task::Conformance(options) => conformance::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Mutants(options) => mutants::run(&options),
     };

@@ -29,6 +29,9 @@ pub(crate) enum Failure {
         /// Why.
         cause: std::io::Error,
     },
+    /// A test cluster could not be had.
+    #[error(transparent)]
+    Cluster(#[from] portcullis_cluster_testing::Error),
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),

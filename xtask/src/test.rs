@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use crate::process::{self, Failure, step};
-use crate::tools::{self, CURL, GO, H2LOAD, OPENSSL};
+use crate::tools::{self, CURL, GO, H2LOAD, IP, OPENSSL};
 
 /// The version of cargo-deny that judges licences, bans and sources.
 const CARGO_DENY: &str = "0.20.2";
@@ -27,6 +27,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
                 "test",
                 "--workspace",
                 "--exclude",
+                "portcullis-cluster-testing",
+                "--exclude",
                 "portcullis-e2e",
                 "--exclude",
                 "portcullis-referee",
@@ -34,7 +36,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             ]))
         });
     }
-    step("tools", || tools::need(&[CURL, GO, OPENSSL, H2LOAD]))?;
+    step("tools", || tools::need(&[CURL, GO, IP, OPENSSL, H2LOAD]))?;
     step("licences, bans, sources", || {
         let deny = tools::cargo_tool("cargo-deny", CARGO_DENY)?;
         let mut check = process::command(&deny.to_string_lossy(), &["--log-level", "error", "check"]);

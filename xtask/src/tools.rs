@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use portcullis_golang::cache_folder;
+
 use crate::process::{self, Failure};
 
 /// A program and the Debian package that brings it.
@@ -16,6 +18,8 @@ pub(crate) const CURL: Tool = Tool { program: "curl", package: "curl" };
 /// For the referee of admission, which is the API server's own code. Any Go since 1.21 will do: it
 /// fetches the toolchain that the modules ask for.
 pub(crate) const GO: Tool = Tool { program: "go", package: "golang-go" };
+/// For the networks of test clusters.
+pub(crate) const IP: Tool = Tool { program: "ip", package: "iproute2" };
 /// For TLS handshakes in tests.
 pub(crate) const OPENSSL: Tool = Tool { program: "openssl", package: "openssl" };
 /// The peer that the proxy is measured beside, and the backend of both.
@@ -57,13 +61,6 @@ pub(crate) fn cargo_tool(name: &str, version: &str) -> Result<PathBuf, Failure> 
         let _ = std::fs::remove_dir_all(target); // only the program is kept
     }
     Ok(program)
-}
-
-/// Where builds outside the tree are kept: `$XDG_CACHE_HOME/portcullis`, or `~/.cache/portcullis`.
-#[must_use]
-pub(crate) fn cache_folder() -> PathBuf {
-    let home = || std::env::var_os("HOME").map_or_else(std::env::temp_dir, PathBuf::from).join(".cache");
-    std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("portcullis")
 }
 
 fn find(program: &str) -> Option<PathBuf> {

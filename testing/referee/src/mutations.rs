@@ -15,8 +15,8 @@ use crate::{
 /// The objects of the module's examples and of the conformance suite that a version of the CRDs
 /// serves, as pairs of file name and object. Those without a namespace are in `default`, as for kubectl.
 pub fn seeds(referee: &Referee, versions: &[Version]) -> Vec<(String, Value)> {
-    let mut files = go::yaml_files(&go::GATEWAY_API.folder().join("examples"));
-    let suite = go::CONFORMANCE.folder();
+    let mut files = go::yaml_files(&go::GATEWAY_API.folder().unwrap().join("examples"));
+    let suite = go::CONFORMANCE.folder().unwrap();
     files.extend(["base", "tests"].iter().flat_map(|part| go::yaml_files(&suite.join(part))));
     let documents = referee.read(&files).into_iter();
     documents

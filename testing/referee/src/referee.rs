@@ -77,13 +77,15 @@ impl Referee {
         if !go::is_usable() {
             return None;
         }
-        let experimental = go::GATEWAY_API.folder().join("config/crd/experimental");
+        let experimental = go::GATEWAY_API.folder().unwrap().join("config/crd/experimental");
         let mut crds: Vec<PathBuf> = KINDS
             .iter()
             .map(|plural| experimental.join(format!("gateway.networking.k8s.io_{plural}.yaml")))
             .collect();
         let generated = "charts/gateway-helm/charts/crds/crds/generated";
-        crds.push(go::ENVOY_GATEWAY.folder().join(generated).join("gateway.envoyproxy.io_backends.yaml"));
+        crds.push(
+            go::ENVOY_GATEWAY.folder().unwrap().join(generated).join("gateway.envoyproxy.io_backends.yaml"),
+        );
         Some(Self { program: go::build_referee(), crds })
     }
 

@@ -16,8 +16,9 @@ use portcullis_referee::{
 use serde_json::{Value, json};
 
 fn manifests() -> Vec<PathBuf> {
-    let suite = go::CONFORMANCE.folder();
-    let folders = [go::GATEWAY_API.folder().join("examples"), suite.join("base"), suite.join("tests")];
+    let suite = go::CONFORMANCE.folder().unwrap();
+    let folders =
+        [go::GATEWAY_API.folder().unwrap().join("examples"), suite.join("base"), suite.join("tests")];
     folders.iter().flat_map(|folder| go::yaml_files(folder)).collect()
 }
 
