@@ -64,20 +64,21 @@ fn is_ours(definition: &str) -> bool {
 
 async fn look_again_and_again(client: Client, signals: &Sender<Signal>, look: &Notify) {
     let mut told: Option<Served> = None;
+    let mut has_failed = false;
     let mut pauses = Pauses::new(FIRST_PAUSE);
     let mut soon = [].iter();
     loop {
         let signal = match served(&client, told.as_ref()).await {
             Ok(now) => {
                 pauses.reset();
-                (told.as_ref() != Some(&now)).then(|| {
+                (has_failed || told.as_ref() != Some(&now)).then(|| {
                     told = Some(now.clone());
                     Signal::Served(now)
                 })
             }
             Err(failure) => Some(Signal::DiscoveryFailed(failure.message)),
         };
-        let has_failed = matches!(signal, Some(Signal::DiscoveryFailed(_)));
+        has_failed = matches!(signal, Some(Signal::DiscoveryFailed(_)));
         if let Some(signal) = signal
             && signals.send(signal).await.is_err()
         {

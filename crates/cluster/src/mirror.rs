@@ -164,7 +164,7 @@ impl Mirror {
             Event::Failed(failure) => {
                 if failure.is_not_found() {
                     self.commands.push(Command::Look);
-                } else {
+                } else if !failure.is_forgotten() {
                     self.set_problem(Subject::Kind(kind), Some(failure.message));
                 }
                 return;

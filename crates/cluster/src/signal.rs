@@ -55,6 +55,11 @@ impl Failure {
         matches!(self.code, Some(401 | 403))
     }
 
+    /// Whether the API server has forgotten what happened since; a list follows.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.code == Some(410)
+    }
+
     /// Whether the API server does not know what was asked for.
     pub(crate) fn is_not_found(&self) -> bool {
         self.code == Some(404)

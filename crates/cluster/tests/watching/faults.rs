@@ -36,6 +36,8 @@ async fn after_a_loss_only_what_differs_is_handed_on() {
         }
         fake.set_down(false);
         watcher.for_a_while(Duration::from_secs(60)).await;
+        let over = watcher.problems.iter().rev().find(|problem| problem.subject == Subject::Discovery);
+        assert_eq!(over.map(|problem| &problem.message), Some(&None));
         watcher.changes.sort();
         let changes = ["-HTTPRoute/default/one", "HTTPRoute/default/four", "HTTPRoute/default/two"];
         assert_eq!(watcher.changes, changes);
