@@ -1,6 +1,6 @@
 //! The Node object, and the signs of life that keep it ready.
 
-use std::{net::Ipv4Addr, thread};
+use std::{fs, net::Ipv4Addr, thread};
 
 use ipnet::Ipv4Net;
 use jiff::Timestamp;
@@ -26,6 +26,9 @@ const LEASES: &str = "kube-node-lease";
 /// As many pods as addresses for them would be too many for one machine.
 const MOST_PODS: &str = "500";
 
+/// The release whose kubelet this node stands in for.
+const KUBELET_VERSION: &str = "v1.37.2";
+
 /// The node as the cluster shall see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Registration {
@@ -45,7 +48,7 @@ impl Registration {
         let labels = json!({
             "kubernetes.io/hostname": self.name,
             "kubernetes.io/os": "linux",
-            "kubernetes.io/arch": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
+            "kubernetes.io/arch": architecture(),
         });
         let node = json!({
             "apiVersion": "v1",
@@ -81,6 +84,7 @@ impl Registration {
                     {"type": "Hostname", "address": self.name},
                 ],
                 "daemonEndpoints": {"kubeletEndpoint": {"Port": self.port}},
+                "nodeInfo": info(),
                 "capacity": resources,
                 "allocatable": resources,
                 "conditions": [
@@ -116,4 +120,20 @@ impl Registration {
             }
         }
     }
+}
+
+/// What `kubectl get nodes -o wide` shows of the machine.
+fn info() -> serde_json::Value {
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    json!({
+        "kubeletVersion": KUBELET_VERSION, "kubeProxyVersion": "",
+        "operatingSystem": "linux", "architecture": architecture(),
+        "osImage": "processes of this machine", "containerRuntimeVersion": "process://1",
+        "kernelVersion": kernel.trim(), "bootID": "", "machineID": "", "systemUUID": "",
+    })
+}
+
+/// The machine's architecture in Go's words.
+fn architecture() -> &'static str {
+    if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" }
 }

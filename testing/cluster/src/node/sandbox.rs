@@ -9,7 +9,7 @@ use std::{fs, net::Ipv4Addr, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::{Child, Command},
     time::timeout,
 };
@@ -55,7 +55,8 @@ impl Sandbox {
         if !host_network {
             command.arg("--net");
         }
-        command.args(["sh", "-c", FIRST, "sh", name]).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(["sh", "-c", FIRST, "sh", name]).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut keeper = tools::start(&mut command)?;
         let first = timeout(SANDBOX, first_process(&mut keeper)).await;
         let first = first.map_err(|_| ToolError::failed("unshare", "no namespaces in time"))??;
@@ -97,9 +98,14 @@ impl Sandbox {
 async fn first_process(keeper: &mut Child) -> Result<Pid, ToolError> {
     let failed = |message: &str| ToolError::failed("unshare", message);
     let output = keeper.stdout.take().ok_or_else(|| failed("no output"))?;
+    let mut errors = keeper.stderr.take().ok_or_else(|| failed("no output"))?;
     let line = BufReader::new(output).lines().next_line().await;
     if !matches!(line, Ok(Some(line)) if line == "ready") {
-        return Err(failed("the namespaces are refused; this needs root"));
+        let mut message = String::new();
+        return Err(match errors.read_to_string(&mut message).await {
+            Ok(_) => failed(message.trim()),
+            Err(error) => failed(&error.to_string()),
+        });
     }
     keeper.id().and_then(child_of).ok_or_else(|| failed("the first process is gone"))
 }

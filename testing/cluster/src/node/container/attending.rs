@@ -1,6 +1,6 @@
 //! Attending a container's process: probes, the order to stop, its end.
 
-use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+use std::{io, os::unix::process::ExitStatusExt, pin::pin, process::ExitStatus, time::Duration};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Probe};
@@ -74,23 +74,23 @@ pub(crate) async fn attend(
         std::future::pending::<()>().await;
     };
     tokio::pin!(probing);
-    loop {
+    let (grace, message) = loop {
         tokio::select! {
             status = process.child.wait() => return End::of(status, String::new()),
-            grace = stopping(stop) => return End::of(end(process, grace, stop).await, String::new()),
+            grace = stopping(stop) => break (grace, String::new()),
             () = &mut probing => {}
-            finding = findings.recv() => match finding {
-                Some(Finding::Started) => run.report(&container.name, |report| report.started = true),
-                Some(Finding::Ready(ready)) => run.report(&container.name, |report| report.ready = ready),
-                Some(Finding::Unhealthy(message)) => {
+            Some(finding) = findings.recv() => match finding {
+                Finding::Started => run.report(&container.name, |report| report.started = true),
+                Finding::Ready(ready) => run.report(&container.name, |report| report.ready = ready),
+                Finding::Unhealthy(message) => {
                     tracing::info!(pod = %run.name, container = %container.name, message, "container is unhealthy");
-                    let grace = grace(container).unwrap_or_else(|| run.grace());
-                    return End::of(end(process, grace, stop).await, message);
+                    break (grace(container).unwrap_or_else(|| run.grace()), message);
                 }
-                None => {}
             },
         }
-    }
+    };
+    let status = end(process, grace, stop, pre_stop(container, &target)).await;
+    End::of(status, message)
 }
 
 /// A probe may say how long a container has that it found unhealthy.
@@ -100,25 +100,53 @@ fn grace(container: &Container) -> Option<Duration> {
     Some(Duration::from_secs(u64::try_from(seconds).ok()?))
 }
 
-/// Asks a process to end, and ends it when its grace is over or the pod's is.
-async fn end(process: &mut Process, grace: Duration, stop: &Stop) -> io::Result<ExitStatus> {
-    process.signal(Signal::TERM);
-    let mut stop = stop.clone();
-    let shortened = async {
-        match stop.wait_for(|stop| stop.is_some_and(|shorter| shorter < grace)).await {
-            Ok(shorter) => shorter.unwrap_or_default(),
-            Err(_) => grace,
-        }
-    };
-    let shortened = async {
-        let shorter = shortened.await;
-        sleep(shorter).await;
-    };
-    tokio::select! {
+/// Runs the container's hook, asks its process to end, and ends it when its grace is over or the pod's is.
+///
+/// Source: `Lifecycle.preStop` field documentation: the hook's time counts.
+async fn end(
+    process: &mut Process,
+    grace: Duration,
+    stop: &Stop,
+    hook: impl Future<Output = ()>,
+) -> io::Result<ExitStatus> {
+    let mut expired = pin!(expired(grace, stop.clone()));
+    let is_expired = tokio::select! {
         status = process.child.wait() => return status,
-        () = sleep(grace) => {}
-        () = shortened => {}
+        () = hook => false,
+        () = &mut expired => true,
+    };
+    process.signal(Signal::TERM);
+    if !is_expired {
+        tokio::select! {
+            status = process.child.wait() => return status,
+            () = &mut expired => {}
+        }
     }
     process.signal(Signal::KILL);
     process.child.wait().await
+}
+
+/// Waits for the end of a grace, or of a shorter one that the pod is given in the meantime.
+async fn expired(grace: Duration, mut stop: Stop) {
+    let shorter = async {
+        let shorter = stop.wait_for(|stop| stop.is_some_and(|shorter| shorter < grace)).await;
+        sleep(shorter.map_or(Some(grace), |shorter| *shorter).unwrap_or(grace)).await;
+    };
+    tokio::select! {
+        () = sleep(grace) => {}
+        () = shorter => {}
+    }
+}
+
+/// What a container asked to be done before it ends.
+async fn pre_stop(container: &Container, target: &Target) {
+    let lifecycle = container.lifecycle.as_ref();
+    let Some(hook) = lifecycle.and_then(|lifecycle| lifecycle.pre_stop.as_ref()) else { return };
+    if let Some(pause) = &hook.sleep {
+        return sleep(Duration::from_secs(u64::try_from(pause.seconds).unwrap_or_default())).await;
+    }
+    let asked = Probe { exec: hook.exec.clone(), http_get: hook.http_get.clone(), ..Probe::default() };
+    if let Err(message) = target.ask(&asked).await {
+        tracing::info!(container = %container.name, message, "the hook before a container's end failed");
+    }
 }
