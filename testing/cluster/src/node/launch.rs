@@ -111,7 +111,18 @@ impl Launch<'_> {
     fn command(&self, sandbox: &Sandbox, scratch: &Path) -> Command {
         let mut command = sandbox.enter();
         // A session of its own makes the program and its children one process group.
-        command.args(["setsid", "unshare", "--mount", "sh", "-e", "-c", LAYER, "layer"]);
+        command.args([
+            "setsid",
+            "unshare",
+            "--mount",
+            "--propagation",
+            "slave",
+            "sh",
+            "-e",
+            "-c",
+            LAYER,
+            "layer",
+        ]);
         command.arg(scratch).arg(self.directory);
         for mount in &self.mounts {
             command.arg(mount.options).arg(&mount.source).arg(&mount.path);

@@ -51,7 +51,9 @@ impl Sandbox {
             "--fork",
             "--kill-child",
         ]);
-        command.args(["--mount-proc", "--propagation", "private"]);
+        // What the machine unmounts is unmounted here too: a network namespace that is given up lives on
+        // for as long as anybody has it mounted.
+        command.args(["--mount-proc", "--propagation", "slave"]);
         if !host_network {
             command.arg("--net");
         }
