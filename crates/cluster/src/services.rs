@@ -12,7 +12,7 @@ mod names;
 mod tests;
 mod wanted;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ pub struct ServiceWriter {
     client: Client,
     controllers: Vec<Arc<str>>,
     leading: watch::Receiver<bool>,
+    /// What there shall be.
+    wanted: HashSet<ObjectKey>,
     /// What was asked last about each object, and what was known of it then.
     sent: HashMap<ObjectKey, Sent>,
     tasks: JoinSet<()>,
@@ -50,8 +52,16 @@ impl ServiceWriter {
     #[must_use]
     pub fn new(client: Client, controllers: Vec<Arc<str>>, leading: watch::Receiver<bool>) -> ServiceWriter {
         let permits = Arc::new(Semaphore::new(FLIGHTS));
-        let (sent, under_way) = (HashMap::new(), HashMap::new());
-        ServiceWriter { client, controllers, leading, sent, tasks: JoinSet::new(), under_way, permits }
+        ServiceWriter {
+            client,
+            controllers,
+            leading,
+            wanted: HashSet::new(),
+            sent: HashMap::new(),
+            tasks: JoinSet::new(),
+            under_way: HashMap::new(),
+            permits,
+        }
     }
 
     /// Whether these changes can make a difference.
@@ -59,7 +69,7 @@ impl ServiceWriter {
     pub fn is_touched_by(&self, changes: &ChangeSet) -> bool {
         let object = |key: &ObjectKey| match key.kind {
             Kind::Gateway | Kind::GatewayClass | Kind::ListenerSet => true,
-            Kind::Service | Kind::EndpointSlice => self.sent.contains_key(key),
+            Kind::Service | Kind::EndpointSlice => self.wanted.contains(key) || self.sent.contains_key(key),
             _ => false,
         };
         let report = |key: &ReportKey| !matches!(key, ReportKey::Refused(_) | ReportKey::Published);
@@ -78,7 +88,16 @@ impl ServiceWriter {
             self.sent.clear();
             return;
         }
-        for action in difference::actions(store, &self.controllers, accepted, &mut self.sent) {
+        let (wanted, sent) = (&mut self.wanted, &mut self.sent);
+        let actions = difference::actions(store, &self.controllers, accepted, wanted, sent);
+        self.under_way.retain(|key, task| {
+            let is_due = sent.contains_key(key);
+            if !is_due {
+                task.abort();
+            }
+            is_due
+        });
+        for action in actions {
             let key = action.key().clone();
             let flight =
                 carry_out(self.client.clone(), Arc::clone(&self.permits), self.leading.clone(), action);

@@ -45,15 +45,17 @@ pub(super) struct Sent {
     held: Option<Object>,
 }
 
-/// What is to be done, apart from what was sent already and the store does not show yet.
+/// What is to be done, apart from what was sent already and the store does not show yet; `wanted_keys` becomes what
+/// there shall be.
 pub(super) fn actions(
     store: &Store,
     controllers: &[Arc<str>],
     accepted: &dyn Fn(&ObjectKey) -> bool,
+    wanted_keys: &mut HashSet<ObjectKey>,
     sent: &mut HashMap<ObjectKey, Sent>,
 ) -> Vec<Action> {
     let mut due = Vec::new();
-    let mut wanted_keys = HashSet::new();
+    wanted_keys.clear();
     for object in store.list(Kind::Gateway) {
         let Object::Gateway(gateway) = object else { continue };
         if !is_ours(store, gateway, controllers) {

@@ -33,9 +33,9 @@ impl Bench {
         bench
     }
 
-    fn put(&mut self, object: &Value) {
+    fn put(&mut self, object: &Value) -> ChangeSet {
         let admitted = admit(object.clone());
-        self.store.apply([Change::Put(admitted.object.unwrap())]);
+        self.store.apply([Change::Put(admitted.object.unwrap())])
     }
 
     fn gateway(&mut self, name: &str, class: &str, infrastructure: &Value) {
@@ -64,18 +64,20 @@ impl Bench {
         self.cluster.writes().split_off(before)
     }
 
-    fn watch(&mut self) {
+    fn watch(&mut self) -> ChangeSet {
+        let mut changes = ChangeSet::default();
         for kind in [Kind::Service, Kind::EndpointSlice] {
             let known = self.store.list(kind).map(Object::key);
             let gone: Vec<Change> =
                 known.filter(|key| self.held(key).is_none()).map(Change::Remove).collect();
-            self.store.apply(gone);
+            changes.merge(self.store.apply(gone));
             let prefix = requests::path(&ObjectKey::new(kind, "n", ""), "v1");
             for mut object in self.cluster.below(&prefix) {
                 object["metadata"].as_object_mut().unwrap().remove("resourceVersion");
-                self.put(&object);
+                changes.merge(self.put(&object));
             }
         }
+        changes
     }
 
     fn held(&self, key: &ObjectKey) -> Option<Value> {
@@ -125,13 +127,29 @@ async fn a_restart_writes_nothing_and_what_others_change_is_put_right() {
     let mut changed = bench.service("web-portcullis").unwrap();
     changed["metadata"]["labels"]["theirs"] = "stays".into();
     bench.cluster.change(SERVICE, |object| *object = changed);
-    bench.watch();
+    let changes = bench.watch();
+    assert!(bench.writer.is_touched_by(&changes), "though this one has never written it");
     assert_eq!(bench.settle().await, [""; 0], "what others add is theirs");
     bench.cluster.change(SERVICE, |object| object["spec"]["ports"][0]["port"] = 81.into());
     bench.watch();
     assert_eq!(bench.settle().await, [format!("PATCH {SERVICE}?fieldManager=portcullis&force=true")]);
     bench.gateway("web", "portcullis", &json!({}));
     assert_eq!(bench.settle().await.len(), 3, "a label that is no longer wanted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_is_given_up_with_its_gateway() {
+    let mut bench = Bench::new();
+    bench.cluster.refuse(&[403; 50]);
+    bench.gateway("web", "portcullis", &json!({}));
+    bench.settle().await;
+    let gone = Change::Remove(ObjectKey::new(Kind::Gateway, "n", "web"));
+    let changes = bench.store.apply([gone]);
+    assert!(bench.writer.is_touched_by(&changes));
+    bench.settle().await;
+    let asked = bench.cluster.requests().len();
+    sleep(Duration::from_secs(600)).await;
+    assert_eq!(bench.cluster.requests().len(), asked);
 }
 
 /// Whatever its labels say: only an owner reference to the Gateway makes it ours.
