@@ -21,6 +21,54 @@ pub enum Version {
     Http3,
 }
 
+/// What heads of both directions have in common.
+macro_rules! head {
+    ($head:ident) => {
+        impl $head {
+            /// An empty head to be filled.
+            #[must_use]
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            /// Forgets the content and keeps the memory.
+            pub fn clear(&mut self) {
+                let mut fields = std::mem::take(&mut self.fields);
+                fields.clear();
+                *self = Self { fields, ..Self::default() };
+            }
+
+            /// The version the message came in.
+            #[must_use]
+            pub fn version(&self) -> Version {
+                self.version
+            }
+
+            /// Where the body ends.
+            #[must_use]
+            pub fn framing(&self) -> Framing {
+                self.framing
+            }
+
+            /// What Connection said.
+            #[must_use]
+            pub fn connection(&self) -> ConnectionOptions {
+                self.connection
+            }
+
+            /// Removes what belongs to the connection that the message came by: the fields that Connection names and
+            /// those of [`KnownSet::NOT_FORWARDED`](crate::KnownSet::NOT_FORWARDED). What this crate's writer needs of
+            /// them is kept.
+            pub fn strip_hop_by_hop(&mut self) {
+                crate::connection::strip(&mut self.fields, self.connection);
+            }
+        }
+    };
+}
+
+head!(RequestHead);
+head!(ResponseHead);
+
 /// A request head.
 ///
 /// It comes from [`RequestParser`](crate::RequestParser), or from [`RequestHead::start_multiplexed`] and
@@ -43,25 +91,6 @@ pub struct RequestHead {
 }
 
 impl RequestHead {
-    /// An empty head to be filled.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Forgets the content and keeps the memory.
-    pub fn clear(&mut self) {
-        let mut fields = std::mem::take(&mut self.fields);
-        fields.clear();
-        *self = Self { fields, ..Self::default() };
-    }
-
-    /// The version the request came in.
-    #[must_use]
-    pub fn version(&self) -> Version {
-        self.version
-    }
-
     /// The method.
     #[must_use]
     pub fn method(&self) -> Method {
@@ -129,18 +158,6 @@ impl RequestHead {
             && self.target.query.is_none()
     }
 
-    /// Where the body ends.
-    #[must_use]
-    pub fn framing(&self) -> Framing {
-        self.framing
-    }
-
-    /// What Connection said.
-    #[must_use]
-    pub fn connection(&self) -> ConnectionOptions {
-        self.connection
-    }
-
     /// Whether the client wants the connection to live on after this exchange (RFC 9112 §9.3).
     #[must_use]
     pub fn keep_alive(&self) -> bool {
@@ -194,12 +211,6 @@ impl RequestHead {
         self.fields.set_host(self.target.authority);
         Ok(())
     }
-
-    /// Removes what belongs to the client's connection: the fields that Connection names and those of
-    /// [`KnownSet::NOT_FORWARDED`](crate::KnownSet::NOT_FORWARDED). What this crate's writer needs of them is kept.
-    pub fn strip_hop_by_hop(&mut self) {
-        crate::connection::strip(&mut self.fields, self.connection);
-    }
 }
 
 /// A response head.
@@ -218,30 +229,11 @@ pub struct ResponseHead {
 }
 
 impl ResponseHead {
-    /// An empty head to be filled.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Forgets the content and keeps the memory.
-    pub fn clear(&mut self) {
-        let mut fields = std::mem::take(&mut self.fields);
-        fields.clear();
-        *self = Self { fields, ..Self::default() };
-    }
-
     /// Begins a response that does not come from HTTP/1: made here, or read by another HTTP version's library.
     pub fn start(&mut self, version: Version, status: u16) {
         self.clear();
         self.version = version;
         self.status = status;
-    }
-
-    /// The version the response came in.
-    #[must_use]
-    pub fn version(&self) -> Version {
-        self.version
     }
 
     /// The status, 100 to 999.
@@ -268,18 +260,6 @@ impl ResponseHead {
         matches!(self.status, 100 | 102..=199)
     }
 
-    /// Where the body ends.
-    #[must_use]
-    pub fn framing(&self) -> Framing {
-        self.framing
-    }
-
-    /// What Connection said.
-    #[must_use]
-    pub fn connection(&self) -> ConnectionOptions {
-        self.connection
-    }
-
     /// Whether the connection can serve another request once the body has been read (RFC 9112 §9.3).
     #[must_use]
     pub fn keep_alive(&self) -> bool {
@@ -291,10 +271,5 @@ impl ResponseHead {
     #[must_use]
     pub fn upgrade(&self) -> Option<&[u8]> {
         self.upgrade.map(|u| u.of(&self.fields.text))
-    }
-
-    /// Removes what belongs to the upstream's connection; see [`RequestHead::strip_hop_by_hop`].
-    pub fn strip_hop_by_hop(&mut self) {
-        crate::connection::strip(&mut self.fields, self.connection);
     }
 }
