@@ -42,13 +42,17 @@ pub(crate) fn reload(proxy: &ProxyHandle) {
 
 /// Drains; a second signal cuts it short.
 pub(crate) async fn end(proxy: &Arc<ProxyHandle>, drain: Drain, signals: &mut Signals) {
-    let proxy = Arc::clone(proxy);
-    tracing::info!(connections = proxy.open_connections(), "draining; a second signal ends at once");
-    let (done, drained) = oneshot::channel();
-    // Not a task of the runtime, whose end would wait for it.
-    std::thread::spawn(move || done.send(proxy.drain(drain)));
     tokio::select! {
-        clean = drained => tracing::info!(clean = clean.unwrap_or(false), "drained"),
+        clean = draining(proxy, drain) => tracing::info!(clean = clean.unwrap_or(false), "drained"),
         () = signals.end() => tracing::warn!("ended before all was drained"),
     }
+}
+
+/// Drains on a thread, which is no task of the runtime, whose end would wait for it; says whether nothing was cut.
+fn draining(proxy: &Arc<ProxyHandle>, drain: Drain) -> oneshot::Receiver<bool> {
+    tracing::info!(connections = proxy.open_connections(), "draining; a second signal ends at once");
+    let (done, drained) = oneshot::channel();
+    let proxy = Arc::clone(proxy);
+    std::thread::spawn(move || done.send(proxy.drain(drain)));
+    drained
 }
