@@ -19,6 +19,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     tools::need(&[CURL, GO, IP])?;
     let judgement = block_on(conformance::run(options.run.as_deref()))??;
     println!("what the suite said: {}", judgement.log.display());
+    println!("what the controller said: {}", judgement.controller_log.display());
     if let Some(report) = &judgement.report {
         println!("report: {}", report.display());
     }

@@ -1,7 +1,7 @@
 //! A running cluster.
 
 mod disturbance;
-mod start;
+pub(crate) mod start;
 
 use std::{
     fs,
@@ -14,7 +14,12 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 
-use crate::{Bundle, Error, control_plane, network::Network, processes::Component, programs, state};
+use crate::{
+    Bundle, Error, control_plane,
+    network::Network,
+    processes::{Component, ProcessId},
+    programs, state,
+};
 
 /// What cluster to start.
 #[derive(Clone, Debug)]
@@ -52,16 +57,13 @@ impl Cluster {
     pub fn attach(name: &str) -> Result<Self, Error> {
         let record = state::read(name).ok_or_else(|| Error::Absent(name.to_owned()))?;
         let folder = state::folder(name);
-        let found = |(known, id): (&String, _)| {
-            let component = start::COMPONENTS.into_iter().find(|component| component == known)?;
-            Some(Component::found(component, id, log_file(&folder, component)))
-        };
-        let components = record.processes.iter().filter_map(|(name, id)| found((name, id.clone())));
+        let found = |(name, id): (String, _)| Component::found(name.clone(), id, log_file(&folder, &name));
+        let network = record.network();
         Ok(Self {
             name: name.to_owned(),
-            network: record.network(),
+            network,
             program: control_plane::program()?,
-            components: components.collect(),
+            components: record.processes.into_iter().map(found).collect(),
             ends_with_us: false,
             folder,
         })
@@ -150,17 +152,21 @@ impl Cluster {
         command
     }
 
-    /// Starts a program that is to run as long as the cluster; its output goes to a file.
+    /// Starts a program that is to run as long as the cluster, or until it is [killed](Self::kill); its output
+    /// becomes a [log](Self::log). One of the same name must not run.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn run_alongside(
-        &mut self,
-        name: &'static str,
-        command: &mut Command,
-        log: PathBuf,
-    ) -> Result<(), Error> {
-        self.run_command(name, command, log)
+    pub fn run(&mut self, name: &str, command: &mut Command) -> Result<(), Error> {
+        let component = Component::start(name, command, log_file(&self.folder, name))?;
+        self.components.retain(|other| other.name != name);
+        self.components.push(component);
+        self.record(self.ends_with_us.then(ProcessId::own))
+    }
+
+    /// Kills a program that runs in the cluster, a component or one of [`Self::run`]'s, as a crash would.
+    pub fn kill(&mut self, name: &str) {
+        self.components.iter_mut().filter(|component| component.name == name).for_each(Component::kill);
     }
 
     /// A folder of the cluster's, which goes with it.
@@ -169,11 +175,18 @@ impl Cluster {
         &self.folder
     }
 
-    /// What a component has printed: `etcd`, `kube-apiserver`, `kube-controller-manager` or `node`.
+    /// What a program in the cluster has printed: `etcd`, `kube-apiserver`, `kube-controller-manager`, `node`, or
+    /// one of [`Self::run`]'s; under `audit`, as JSON lines, what ServiceAccounts have asked of the API server.
     #[must_use]
-    pub fn log(&self, component: &str) -> Option<PathBuf> {
-        let component = start::COMPONENTS.into_iter().find(|known| *known == component)?;
-        Some(log_file(&self.folder, component))
+    pub fn log(&self, name: &str) -> Option<PathBuf> {
+        let log = log_file(&self.folder, name);
+        log.exists().then_some(log)
+    }
+
+    fn record(&self, owner: Option<ProcessId>) -> Result<(), Error> {
+        let ids = self.components.iter().map(|component| (component.name.clone(), component.id.clone()));
+        let record = state::Record { number: self.network.number(), owner, processes: ids.collect() };
+        state::write(&self.name, &record)
     }
 }
 

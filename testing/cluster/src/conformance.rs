@@ -4,21 +4,22 @@ mod builds;
 mod output;
 
 use std::{
+    fs,
     net::Ipv4Addr,
     path::{Path, PathBuf},
 };
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{Cluster, Error, Options};
+use crate::{
+    Cluster, Error, Options,
+    controller::{self, CLASS},
+};
 
 pub(crate) use builds::echo_basic;
 
-/// The class that is judged.
-const CLASS: &str = "portcullis";
-
-/// The classes' controller, which is the native engine's.
-const CONTROLLER: &str = "portcullis.dev/gateway-controller";
+/// The program that is judged.
+const CONTROLLER: &str = "portcullis";
 
 /// What is judged.
 const PROFILES: &str = "GATEWAY-HTTP";
@@ -36,27 +37,30 @@ pub struct Judgement {
     pub passed: bool,
     /// What the suite printed, test by test.
     pub log: PathBuf,
+    /// What the controller printed.
+    pub controller_log: PathBuf,
     /// The report; none of a run of one test.
     pub report: Option<PathBuf>,
 }
 
 /// Starts a cluster, the release build of the controller in it, and the suite or one test of it; waits for
-/// the end. The files are in `target/conformance`.
+/// the end. The files are in `target/conformance`; beside those of the
+/// [`Judgement`] `audit.log`, what the controller asked of the API server.
 ///
 /// # Errors
 /// When the suite could not be run. That a test failed is no error.
 pub async fn run(test: Option<&str>) -> Result<Judgement, Error> {
     let folder = builds::folder()?;
     let suite = builds::suite()?;
-    let controller = builds::controller()?;
+    let controller = controller::program()?;
     // An interrupt ends the suite and then, in order, what was started for it; not us before it.
     let _interrupts = signal(SignalKind::interrupt()).map_err(Error::file("SIGINT"))?;
     let mut cluster =
         Cluster::start(Options { name: "conformance".to_owned(), ..Options::default() }).await?;
-    start_controller(&mut cluster, &controller, &folder)?;
-    cluster.apply(&gateway_class())?;
+    let kubeconfig = cluster.install_controller()?;
+    cluster.start_controller(CONTROLLER, &controller, &kubeconfig)?;
     // The suite reads the features that the class claims before it waits for anything.
-    cluster.wait(&["gatewayclass", CLASS], "condition=Accepted")?;
+    cluster.await_class(CONTROLLER).await?;
     let log = folder.join("suite.log");
     let report = test.is_none().then(|| folder.join("native-report.yaml"));
     let mut command = cluster.command(suite);
@@ -66,24 +70,17 @@ pub async fn run(test: Option<&str>) -> Result<Judgement, Error> {
         (None, Some(report)) => command.args(report_flags(report)),
         (None, None) => &mut command,
     };
-    Ok(Judgement { passed: output::tee(&mut command, &log)?, log, report })
+    let passed = output::tee(&mut command, &log)?;
+    let controller_log = folder.join("controller.log");
+    keep(&cluster, CONTROLLER, &controller_log)?;
+    keep(&cluster, "audit", &folder.join("audit.log"))?;
+    Ok(Judgement { passed, log, controller_log, report })
 }
 
-fn start_controller(cluster: &mut Cluster, program: &Path, folder: &Path) -> Result<(), Error> {
-    let mut command = cluster.command(program);
-    command.arg("controller").arg("--kubeconfig").arg(cluster.kubeconfig());
-    command.args(["--address-pool", &cluster.network().gateway_addresses().to_string()]);
-    cluster.run_alongside("portcullis", &mut command, folder.join("controller.log"))
-}
-
-fn gateway_class() -> String {
-    serde_json::json!({
-        "apiVersion": "gateway.networking.k8s.io/v1",
-        "kind": "GatewayClass",
-        "metadata": {"name": CLASS},
-        "spec": {"controllerName": CONTROLLER},
-    })
-    .to_string()
+/// Copies what goes with the cluster.
+fn keep(cluster: &Cluster, log: &str, path: &Path) -> Result<(), Error> {
+    let Some(kept) = cluster.log(log) else { return Ok(()) };
+    fs::copy(kept, path).map(drop).map_err(Error::file(path))
 }
 
 fn common_flags(cluster: &Cluster) -> Vec<String> {

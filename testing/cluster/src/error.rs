@@ -41,7 +41,7 @@ pub enum Error {
     #[error("{component} {what}; its last words, from {}:\n{last_words}", log.display())]
     Unready {
         /// Which.
-        component: &'static str,
+        component: String,
         /// What it did instead.
         what: String,
         /// Where its output is.

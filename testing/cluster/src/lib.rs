@@ -7,7 +7,8 @@
 //!
 //! Read in this order: [`cluster`] (starting, reaching and disturbing one), [`control_plane`] (the
 //! upstream programs and their command lines), [`node`] (the node that runs pods as processes), [`bundle`]
-//! (the Gateway API's CRDs), [`network`], [`conformance`] (the official suite in a cluster).
+//! (the Gateway API's CRDs), [`network`], [`controller`] (Portcullis in a cluster), [`conformance`] (the official
+//! suite there).
 #![forbid(unsafe_code)]
 
 pub mod bundle;
@@ -15,6 +16,7 @@ mod certificates;
 pub mod cluster;
 pub mod conformance;
 pub mod control_plane;
+pub mod controller;
 mod error;
 mod kubeconfig;
 pub mod network;

@@ -47,7 +47,7 @@ impl ProcessId {
 /// A running program, whose output goes to a file.
 #[derive(Debug)]
 pub(crate) struct Component {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) id: ProcessId,
     pub(crate) log: PathBuf,
     /// None in a process that did not start it.
@@ -56,17 +56,17 @@ pub(crate) struct Component {
 
 impl Component {
     /// Starts a program, out of reach of the terminal's signals. Its output is added to the log.
-    pub(crate) fn start(name: &'static str, command: &mut Command, log: PathBuf) -> Result<Self, Error> {
+    pub(crate) fn start(name: &str, command: &mut Command, log: PathBuf) -> Result<Self, Error> {
         let file = OpenOptions::new().create(true).append(true).open(&log).map_err(Error::file(&log))?;
         let errors = file.try_clone().map_err(Error::file(&log))?;
         command.stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
         let child = command.spawn().map_err(|cause| programs::start_failure(command, cause))?;
         let id = ProcessId::of(i32::try_from(child.id()).unwrap_or_default());
-        Ok(Self { name, id, log, child: Some(child) })
+        Ok(Self { name: name.to_owned(), id, log, child: Some(child) })
     }
 
     /// A program that another process started.
-    pub(crate) const fn found(name: &'static str, id: ProcessId, log: PathBuf) -> Self {
+    pub(crate) const fn found(name: String, id: ProcessId, log: PathBuf) -> Self {
         Self { name, id, log, child: None }
     }
 
@@ -93,7 +93,7 @@ impl Component {
         let lines: Vec<&str> = text.lines().collect();
         let last = lines.get(lines.len().saturating_sub(LAST_WORDS)..).unwrap_or_default();
         Error::Unready {
-            component: self.name,
+            component: self.name.clone(),
             what: what.into(),
             log: self.log.clone(),
             last_words: last.join("\n"),

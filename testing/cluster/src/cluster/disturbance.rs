@@ -1,15 +1,12 @@
 //! What tests do to a cluster.
 
 use super::{Cluster, start};
-use crate::{Error, control_plane, processes::Component, programs};
+use crate::{Error, control_plane, programs};
 
 impl Cluster {
     /// Kills the API server, as a crash would. Connections to it are reset.
     pub fn kill_apiserver(&mut self) {
-        self.components
-            .iter_mut()
-            .filter(|component| component.name == start::API_SERVER)
-            .for_each(Component::kill);
+        self.kill(start::API_SERVER);
     }
 
     /// Starts the API server after [`Self::kill_apiserver`] and waits until it is ready.

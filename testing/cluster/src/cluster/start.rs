@@ -1,40 +1,44 @@
 //! Starting a cluster, one component after the other.
 
 use std::{
-    collections::BTreeMap,
+    fmt::Debug,
     fs,
     net::SocketAddrV4,
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
 use k8s_openapi::api::core::v1::{Node, ServiceAccount};
-use kube::{Api, Client, runtime::wait::await_condition};
+use kube::{Api, Client, Resource, runtime::wait::await_condition};
+use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
-use super::{Cluster, Options, log_file, make_folder};
+use super::{Cluster, Options, make_folder};
 use crate::{
-    Error, certificates, conformance, control_plane, kubeconfig,
-    network::BRIDGE,
-    node_program, privileges,
-    processes::{Component, ProcessId},
-    state,
+    Error, certificates, conformance, control_plane, kubeconfig, network::BRIDGE, node_program, privileges,
+    processes::ProcessId, state,
 };
 
-pub(super) const ETCD: &str = "etcd";
+const ETCD: &str = "etcd";
 pub(super) const API_SERVER: &str = "kube-apiserver";
-pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
-pub(super) const NODE: &str = "node";
-
-/// Everything that runs, in the order of its start.
-pub(super) const COMPONENTS: [&str; 4] = [ETCD, API_SERVER, CONTROLLER_MANAGER, NODE];
+const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+const NODE: &str = "node";
 
 /// How long a component may take to be ready; on an idle machine none takes more than 5 s.
 const READY: Duration = Duration::from_secs(120);
 
 /// How often a component is asked whether it is ready.
 const ASK: Duration = Duration::from_millis(50);
+
+/// What is written to the log `audit`: every request of a ServiceAccount, and whether it was allowed, so that
+/// rights and their use can be compared.
+const AUDIT: &str = "apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, userGroups: ['system:serviceaccounts']}
+- {level: None}
+";
 
 impl Cluster {
     /// Starts a cluster and returns once its node takes pods. What is not built yet is built.
@@ -56,12 +60,12 @@ impl Cluster {
             ends_with_us: true,
         };
         cluster.write_files(&images)?;
-        cluster.run(ETCD, control_plane::etcd(&cluster.folder))?;
+        cluster.start_part(ETCD, control_plane::etcd(&cluster.folder))?;
         cluster.start_apiserver().await?;
         if let Some(bundle) = &options.bundle {
             cluster.install(bundle)?;
         }
-        cluster.run(CONTROLLER_MANAGER, control_plane::controller_manager(&cluster.folder))?;
+        cluster.start_part(CONTROLLER_MANAGER, control_plane::controller_manager(&cluster.folder))?;
         cluster.start_node(&node)?;
         cluster.await_pods().await?;
         Ok(cluster)
@@ -76,6 +80,7 @@ impl Cluster {
             fs::write(&path, text).map_err(Error::file(&path))
         };
         save("tokens.csv", &format!("{token},admin,admin,system:masters\n"))?;
+        save("audit.yaml", AUDIT)?;
         save("images.yaml", images)?;
         let server = SocketAddrV4::new(self.network.address(), control_plane::API_PORT);
         kubeconfig::write(&self.kubeconfig(), server, &self.folder.join("ca.crt"), &token)
@@ -83,7 +88,7 @@ impl Cluster {
 
     /// Starts kube-apiserver and waits until it is ready.
     pub(super) async fn start_apiserver(&mut self) -> Result<(), Error> {
-        self.run(API_SERVER, control_plane::apiserver(&self.folder, self.network))?;
+        self.start_part(API_SERVER, control_plane::apiserver(&self.folder, self.network))?;
         let client = self.client().await?;
         self.ready(API_SERVER, async {
             while !is_ready(&client).await {
@@ -99,49 +104,25 @@ impl Cluster {
         command.args(["--pod-cidr", &self.network.pods().to_string()]);
         command.arg("--state").arg(make_folder(&self.folder, NODE)?);
         command.arg("--images").arg(self.folder.join("images.yaml"));
-        self.run_command(NODE, &mut command, log_file(&self.folder, NODE))
+        self.run(NODE, &mut command)
     }
 
     /// Waits until a pod could be made and would be run.
     async fn await_pods(&self) -> Result<(), Error> {
         let client = self.client().await?;
         let accounts: Api<ServiceAccount> = Api::default_namespaced(client.clone());
-        let exists = |account: Option<&ServiceAccount>| account.is_some();
-        self.ready(CONTROLLER_MANAGER, async { drop(await_condition(accounts, "default", exists).await) })
-            .await?;
-        let nodes: Api<Node> = Api::all(client);
-        self.ready(NODE, async { drop(await_condition(nodes, NODE, is_node_ready).await) }).await
+        self.ready(CONTROLLER_MANAGER, until(accounts, "default", |account| account.is_some())).await?;
+        self.ready(NODE, until(Api::all(client), NODE, is_node_ready)).await
     }
 
     /// Starts a part of the control plane.
-    fn run(&mut self, name: &'static str, arguments: Vec<String>) -> Result<(), Error> {
+    fn start_part(&mut self, name: &str, arguments: Vec<String>) -> Result<(), Error> {
         let mut command = self.network.command(&self.program);
-        self.run_command(name, command.args(arguments), log_file(&self.folder, name))
-    }
-
-    pub(super) fn run_command(
-        &mut self,
-        name: &'static str,
-        command: &mut Command,
-        log: PathBuf,
-    ) -> Result<(), Error> {
-        let component = Component::start(name, command, log)?;
-        self.components.retain(|other| other.name != name);
-        self.components.push(component);
-        self.record(self.ends_with_us.then(ProcessId::own))
-    }
-
-    pub(super) fn record(&self, owner: Option<ProcessId>) -> Result<(), Error> {
-        let processes: BTreeMap<String, ProcessId> = self
-            .components
-            .iter()
-            .map(|component| (component.name.to_owned(), component.id.clone()))
-            .collect();
-        state::write(&self.name, &state::Record { number: self.network.number(), owner, processes })
+        self.run(name, command.args(arguments))
     }
 
     /// Waits for what shows that a component is ready, as long as it runs.
-    async fn ready(&self, name: &str, shown: impl Future<Output = ()>) -> Result<(), Error> {
+    pub(crate) async fn ready(&self, name: &str, shown: impl Future<Output = ()>) -> Result<(), Error> {
         let Some(component) = self.components.iter().find(|component| component.name == name) else {
             return Ok(());
         };
@@ -157,6 +138,17 @@ impl Cluster {
             }
         };
         timeout(READY, first).await.unwrap_or_else(|_| Err(component.unready("did not get ready")))
+    }
+}
+
+/// Waits until an object is as it should be.
+pub(crate) async fn until<K>(objects: Api<K>, name: &str, is_so: fn(Option<&K>) -> bool)
+where
+    K: Clone + Debug + Send + DeserializeOwned + Resource + 'static,
+{
+    // A watch that could not be begun is tried again.
+    while await_condition(objects.clone(), name, is_so).await.is_err() {
+        sleep(ASK).await;
     }
 }
 

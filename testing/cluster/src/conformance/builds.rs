@@ -1,10 +1,10 @@
 //! Building the suite and its backends from the Go module in `testing/conformance`.
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{fs, path::PathBuf};
 
 use portcullis_golang::{Output, Program};
 
-use crate::{Error, node_program, programs};
+use crate::{Error, node_program};
 
 /// The suite, as a program that takes `go test`'s and its own flags.
 pub(crate) fn suite() -> Result<PathBuf, Error> {
@@ -15,14 +15,6 @@ pub(crate) fn suite() -> Result<PathBuf, Error> {
 pub(crate) fn echo_basic() -> Result<PathBuf, Error> {
     let package = "sigs.k8s.io/gateway-api-conformance-images/echo-basic";
     Ok(program("echo-basic", Output::Package(package)).build()?)
-}
-
-/// The release build of the controller.
-pub(crate) fn controller() -> Result<PathBuf, Error> {
-    let mut command = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    command.args(["build", "--quiet", "--locked", "--release", "--package", "portcullis"]);
-    programs::output(command.current_dir(node_program::root()))?;
-    Ok(node_program::target_folder().join("release/portcullis"))
 }
 
 /// Where reports and logs go.

@@ -62,6 +62,9 @@ pub(crate) fn apiserver(folder: &Path, network: Network) -> Vec<String> {
         format!("--token-auth-file={}", file("tokens.csv")),
         "--authorization-mode=RBAC".to_owned(),
         "--allow-privileged=true".to_owned(),
+        format!("--audit-policy-file={}", file("audit.yaml")),
+        format!("--audit-log-path={}", file("logs/audit.log")),
+        "--audit-log-mode=batch".to_owned(),
         // The node has no name that resolves.
         "--kubelet-preferred-address-types=InternalIP".to_owned(),
     ]
