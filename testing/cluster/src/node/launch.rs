@@ -12,7 +12,7 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     process::{Child, ChildStderr, ChildStdout, Command},
 };
 
@@ -22,7 +22,8 @@ use super::{
 };
 
 /// Lays the layer over the machine's files, mounts what is to be mounted in it, and becomes the
-/// program. Mount paths are resolved inside the layer, so that a link in one cannot lead out of it.
+/// program when it is told to: its number is to be known while it lives. Mount paths are resolved inside
+/// the layer, so that a link in one cannot lead out of it.
 const LAYER: &str = r#"
 scratch=$1 directory=$2
 shift 2
@@ -44,7 +45,8 @@ done
 shift
 [ "$directory" = / ] || chroot "$root" mkdir -p -- "$directory"
 echo laid
-exec chroot "$root" env -i -C "$directory" "$@"
+read -r go
+exec chroot "$root" env -i -C "$directory" "$@" < /dev/null
 "#;
 
 /// What is seen at a path of the container.
@@ -86,14 +88,18 @@ impl Launch<'_> {
         let folder = fs::create_dir_all(scratch);
         folder.map_err(|error| ToolError::failed("mkdir", format!("{}: {error}", scratch.display())))?;
         let mut child = tools::start(&mut self.command(sandbox, scratch))?;
-        let (Some(stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take()) else {
-            return Err(ToolError::failed("layer", "no output"));
+        let (Some(mut stdin), Some(stdout), Some(mut stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(ToolError::failed("layer", "no way to talk to it"));
         };
         let mut stdout = BufReader::new(stdout);
         let mut line = String::new();
         let laid = stdout.read_line(&mut line).await.is_ok() && line == "laid\n";
         let pid = child.id().and_then(child_of);
-        if let (true, Some(pid)) = (laid, pid) {
+        if let (true, Some(pid)) = (laid, pid)
+            && stdin.write_all(b"go\n").await.is_ok()
+        {
             return Ok(Process { child, pid, output: Some((stdout, stderr)) });
         }
         let mut message = String::new();
@@ -129,7 +135,7 @@ impl Launch<'_> {
         }
         command.arg("--");
         command.args(self.variables()).args(&self.command);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 }
