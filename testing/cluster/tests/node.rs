@@ -14,6 +14,8 @@ mod containers;
 mod ending;
 #[path = "node/many.rs"]
 mod many;
+#[path = "node/outages.rs"]
+mod outages;
 #[path = "node/probes.rs"]
 mod probes;
 #[path = "node/space.rs"]
@@ -30,7 +32,7 @@ async fn pods_are_run_as_a_kubelet_runs_them() {
         return;
     }
     let options = Options { name: format!("node-{}", std::process::id()), bundle: None };
-    let cluster = Cluster::start(options).await.unwrap();
+    let mut cluster = Cluster::start(options).await.unwrap();
     // First and alone, since it is measured.
     many::forty_pods_are_ready_and_gone_in_time(&Space::new(&cluster, "many").await).await;
     tokio::join!(
@@ -47,4 +49,6 @@ async fn pods_are_run_as_a_kubelet_runs_them() {
             ending::a_pod_ends_with_its_process_or_its_grace(&Space::new(&cluster, "ending").await).await;
         },
     );
+    outages::pods_run_on_while_the_api_server_is_away(&mut cluster).await;
+    outages::nothing_of_a_pod_outlives_a_node_that_crashes(&mut cluster).await;
 }

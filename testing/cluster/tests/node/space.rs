@@ -34,6 +34,12 @@ impl<'a> Space<'a> {
         let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), name);
         let exists = |account: Option<&ServiceAccount>| account.is_some();
         timeout(PATIENCE, await_condition(accounts, "default", exists)).await.unwrap().unwrap();
+        Self::of(cluster, name).await
+    }
+
+    /// A namespace that was made before.
+    pub(crate) async fn of(cluster: &'a Cluster, name: &'static str) -> Self {
+        let client = cluster.client().await.unwrap();
         let pods = Api::namespaced(client.clone(), name);
         Self { cluster, name, client, pods }
     }
