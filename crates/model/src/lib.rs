@@ -22,6 +22,7 @@ mod origin;
 mod pattern;
 mod route;
 mod tls;
+mod upstream_scope;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -39,6 +40,7 @@ pub use origin::{Age, Origin, QualifiedName, RuleId};
 pub use pattern::{Pattern, PatternError};
 pub use route::{Action, Failure, FailureReason, Forward, Route, Rule, Target, Timeouts, WeightedBackend};
 pub use tls::{Alpn, CipherSuite, Curve, SignatureScheme, TlsOptions, TlsServer, TlsVersion};
+pub use upstream_scope::UpstreamScope;
 
 /// An address and port that a socket is bound to, before any port offset of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

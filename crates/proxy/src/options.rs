@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use portcullis_model::HeaderName;
+use portcullis_model::{HeaderName, UpstreamScope};
 
 use crate::limits::Limits;
 
@@ -18,6 +18,8 @@ pub struct ProxyOptions {
     pub port_offset: u16,
     /// Where `/metrics`, `/readyz` and `/livez` are served; none turns them off. No backend can be this address.
     pub admin: Option<SocketAddr>,
+    /// Where backends may be.
+    pub upstreams: UpstreamScope,
     /// Whose `X-Forwarded-*`, `x-request-id` and `x-forwarded-client-cert` are believed, and, unless this is empty,
     /// whose PROXY headers. Behind a PROXY header it is the client named there that is looked for.
     pub trusted_proxies: Vec<IpNet>,
@@ -71,6 +73,7 @@ impl Default for ProxyOptions {
             workers: default_workers(),
             port_offset: 0,
             admin: None,
+            upstreams: UpstreamScope::Anywhere,
             trusted_proxies: Vec::new(),
             proxy_protocol_ports: Vec::new(),
             access_log: None,

@@ -146,7 +146,7 @@ impl Drop for OpenConnection {
 impl Worker {
     fn new(index: usize, shared: Arc<Shared>) -> Worker {
         let metrics = shared.metrics.get(index).cloned().unwrap_or_default();
-        let forbidden = Forbidden(shared.options.admin);
+        let forbidden = Forbidden { admin: shared.options.admin, scope: shared.options.upstreams.clone() };
         let buffers = Rc::default();
         Worker {
             index,

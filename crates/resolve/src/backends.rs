@@ -16,7 +16,7 @@ use crate::grants::{Referrer, permits};
 use crate::memo::Query;
 use crate::origin::{namespace_or, origin};
 use crate::view::View;
-pub(crate) use endpoints::EndpointsOf;
+pub(crate) use endpoints::{EndpointsOf, SliceOutcome};
 pub(crate) use external::BackendOutcome;
 
 /// Why a backend's share is answered with 500.

@@ -212,6 +212,9 @@ causes! {
     POLICY_UNSUPPORTED = "PC0510" Error "Invalid",
         "TLS to backends cannot be spoken yet, so the policy's targets get no traffic",
         "remove the policy only if plain text to the backend is acceptable";
+    BACKEND_OUT_OF_SCOPE = "PC0511" Error "UnsupportedValue",
+        "a backend of a cluster may not be on this machine or its link",
+        "lead to a Service, or allow the network with --allow-backend";
     // TLS.
     CERTIFICATE_REF = "PC0601" Error "InvalidCertificateRef",
         "a certificate of the listener cannot be used",

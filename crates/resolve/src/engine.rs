@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use portcullis_api::Kind;
-use portcullis_model::{CipherSuite, Curve, SignatureScheme, TlsVersion};
+use portcullis_model::{CipherSuite, Curve, SignatureScheme, TlsVersion, UpstreamScope};
 
 use crate::listeners::Protocol;
 
@@ -18,6 +18,8 @@ pub struct Engine {
     pub capabilities: Capabilities,
     /// Where the objects come from, which decides whose classes are ours.
     pub source: Source,
+    /// Where backends may be.
+    pub upstreams: UpstreamScope,
     /// Whether ports count as bound while nobody has tried to bind them: where statuses are shown and nothing
     /// is served.
     pub assume_bound: bool,
@@ -107,7 +109,19 @@ impl Engine {
     /// The native data plane, serving objects from files.
     #[must_use]
     pub fn native_from_files() -> Engine {
-        Engine { capabilities: Capabilities::native(), source: Source::Files, assume_bound: false }
+        Engine {
+            capabilities: Capabilities::native(),
+            source: Source::Files,
+            upstreams: UpstreamScope::Anywhere,
+            assume_bound: false,
+        }
+    }
+
+    /// The native data plane, serving objects from a cluster.
+    #[must_use]
+    pub fn native_in_cluster(upstreams: UpstreamScope) -> Engine {
+        let source = Source::Cluster(vec![NATIVE_CONTROLLER.into()]);
+        Engine { source, upstreams, ..Engine::native_from_files() }
     }
 
     /// The same engine where nothing is served: ports count as bound unless somebody says otherwise.

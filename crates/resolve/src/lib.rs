@@ -27,6 +27,7 @@ mod memo;
 mod namespaces;
 mod origin;
 mod outcome;
+mod refused;
 mod resolver;
 mod tls_options;
 mod unserved_routes;

@@ -9,10 +9,10 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use portcullis_api::{Diagnostic, Kind, ObjectKey};
 use portcullis_model::{EndpointsKey, Model};
-use portcullis_store::{Bucket, ChangeSet, Store};
+use portcullis_store::{Bucket, ChangeSet, ReportKey, Store};
 
 use crate::backend_tls::PolicyOutcome;
-use crate::backends::{BackendOutcome, EndpointsOf};
+use crate::backends::{BackendOutcome, EndpointsOf, SliceOutcome};
 use crate::engine::Engine;
 use crate::gateway_classes::ClassOutcome;
 use crate::gateways::GatewayOutcome;
@@ -21,6 +21,7 @@ use crate::listener_sets::SetOutcome;
 use crate::listeners::Ports;
 use crate::memo::{Memo, NodeId};
 use crate::outcome::{Outcome, Status};
+use crate::refused::RefusedOutcome;
 use crate::unserved_routes::UnservedOutcome;
 use crate::view::{Input, View};
 use backends::Backends;
@@ -51,7 +52,7 @@ pub struct Resolver {
     memo: Memo,
     /// The queries that everything is asked for.
     roots: HashMap<NodeId, Root, FixedState>,
-    by_object: HashMap<ObjectKey, Vec<NodeId>, FixedState>,
+    by_object: HashMap<ObjectKey, (Form, Vec<NodeId>), FixedState>,
     by_endpoints: HashMap<EndpointsKey, NodeId, FixedState>,
     outcomes: HashMap<ObjectKey, Arc<Outcome>, FixedState>,
     backends: Backends,
@@ -61,13 +62,29 @@ pub struct Resolver {
 #[derive(Clone, Debug)]
 enum Root {
     Ports,
-    Outcome(ObjectKey),
+    Outcome(ObjectKey, Form),
     Clusters(ObjectKey),
     Endpoints(EndpointsKey),
 }
 
+/// How an object is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The store holds it.
+    Read,
+    /// The store knows that there is one, which admission refuses.
+    Refused,
+}
+
+impl Form {
+    fn of(store: &Store, key: &ObjectKey) -> Option<Form> {
+        let refused = || store.refused(key).map(|_| Form::Refused);
+        store.get(key).map(|_| Form::Read).or_else(refused)
+    }
+}
+
 /// Kinds that something is said about.
-const SPOKEN_OF: [Kind; 10] = [
+const SPOKEN_OF: [Kind; 11] = [
     Kind::GatewayClass,
     Kind::Gateway,
     Kind::ListenerSet,
@@ -78,6 +95,7 @@ const SPOKEN_OF: [Kind; 10] = [
     Kind::UdpRoute,
     Kind::BackendTlsPolicy,
     Kind::Backend,
+    Kind::EndpointSlice,
 ];
 
 /// Resolves a store from nothing.
@@ -105,8 +123,11 @@ impl Resolver {
         let mut stale = vec![ports];
         for kind in SPOKEN_OF {
             for key in store.keys(&Bucket::all(kind)) {
-                stale.extend(resolver.adopt(key));
+                stale.extend(resolver.adopt(key, Form::Read));
             }
+        }
+        for key in store.refusals().filter(|key| store.get(key).is_none() && SPOKEN_OF.contains(&key.kind)) {
+            stale.extend(resolver.adopt(key, Form::Refused));
         }
         resolver.refresh(store, stale, Changed::default());
         resolver
@@ -133,42 +154,50 @@ impl Resolver {
         let reports = changes.reports.iter().cloned().map(Input::Report);
         let mut stale = self.memo.invalidate(objects.chain(buckets).chain(reports));
         let mut changed = Changed::default();
-        for key in changes.objects.iter().filter(|key| SPOKEN_OF.contains(&key.kind)) {
-            match (store.get(key).is_some(), self.by_object.contains_key(key)) {
-                (true, false) => stale.extend(self.adopt(key)),
-                (false, true) => self.abandon(key, &mut changed),
-                _ => {}
+        let refusals = changes.reports.iter().filter_map(|report| match report {
+            ReportKey::Refused(key) => Some(key),
+            _ => None,
+        });
+        for key in changes.objects.iter().chain(refusals).filter(|key| SPOKEN_OF.contains(&key.kind)) {
+            let (before, now) = (self.by_object.get(key).map(|(form, _)| *form), Form::of(store, key));
+            if before != now {
+                if before.is_some() {
+                    self.abandon(key, &mut changed);
+                }
+                stale.extend(now.into_iter().flat_map(|form| self.adopt(key, form)));
             }
         }
         self.refresh(store, stale, changed)
     }
 
     /// Begins to ask about an object.
-    fn adopt(&mut self, key: &ObjectKey) -> Vec<NodeId> {
+    fn adopt(&mut self, key: &ObjectKey, form: Form) -> Vec<NodeId> {
         let object = || key.clone();
         let outcome = match key.kind {
+            _ if form == Form::Refused => self.memo.pin(&RefusedOutcome { key: object() }),
             Kind::GatewayClass => self.memo.pin(&ClassOutcome { key: object() }),
             Kind::Gateway => self.memo.pin(&GatewayOutcome { key: object() }),
             Kind::ListenerSet => self.memo.pin(&SetOutcome { key: object() }),
             Kind::HttpRoute => self.memo.pin(&RouteOutcome { key: object() }),
             Kind::BackendTlsPolicy => self.memo.pin(&PolicyOutcome { key: object() }),
             Kind::Backend => self.memo.pin(&BackendOutcome { key: object() }),
+            Kind::EndpointSlice => self.memo.pin(&SliceOutcome { key: object() }),
             _ => self.memo.pin(&UnservedOutcome { key: object() }),
         };
-        self.roots.insert(outcome, Root::Outcome(object()));
+        self.roots.insert(outcome, Root::Outcome(object(), form));
         let mut nodes = vec![outcome];
-        if key.kind == Kind::HttpRoute {
+        if key.kind == Kind::HttpRoute && form == Form::Read {
             let clusters = self.memo.pin(&RouteClusters { route: object() });
             self.roots.insert(clusters, Root::Clusters(object()));
             nodes.push(clusters);
         }
-        self.by_object.insert(object(), nodes.clone());
+        self.by_object.insert(object(), (form, nodes.clone()));
         nodes
     }
 
     /// Stops asking about an object that is gone.
     fn abandon(&mut self, key: &ObjectKey, changed: &mut Changed) {
-        for node in self.by_object.remove(key).unwrap_or_default() {
+        for node in self.by_object.remove(key).map(|(_, nodes)| nodes).unwrap_or_default() {
             self.memo.unpin(node);
             self.roots.remove(&node);
         }
@@ -186,8 +215,8 @@ impl Resolver {
             let view = View::new(store, &self.engine, &self.memo);
             match self.roots.get(&node) {
                 Some(Root::Ports) => ports = Some(view.get(&Ports)),
-                Some(Root::Outcome(key)) => {
-                    let (key, outcome) = (key.clone(), outcome(&view, key));
+                Some(Root::Outcome(key, form)) => {
+                    let (key, outcome) = (key.clone(), outcome(&view, key, *form));
                     self.say(key, outcome, &mut changed);
                 }
                 Some(Root::Clusters(route)) => {
@@ -250,15 +279,17 @@ impl Resolver {
     }
 }
 
-fn outcome(view: &View<'_>, key: &ObjectKey) -> Arc<Outcome> {
+fn outcome(view: &View<'_>, key: &ObjectKey, form: Form) -> Arc<Outcome> {
     let key = key.clone();
     match key.kind {
+        _ if form == Form::Refused => view.get(&RefusedOutcome { key }),
         Kind::GatewayClass => view.get(&ClassOutcome { key }),
         Kind::Gateway => view.get(&GatewayOutcome { key }),
         Kind::ListenerSet => view.get(&SetOutcome { key }),
         Kind::HttpRoute => view.get(&RouteOutcome { key }),
         Kind::BackendTlsPolicy => view.get(&PolicyOutcome { key }),
         Kind::Backend => view.get(&BackendOutcome { key }),
+        Kind::EndpointSlice => view.get(&SliceOutcome { key }),
         _ => view.get(&UnservedOutcome { key }),
     }
 }

@@ -15,7 +15,9 @@ use portcullis_api::reference_grant::ReferenceGrant;
 use portcullis_api::secret::Secret;
 use portcullis_api::{Kind, Object, ObjectKey};
 use portcullis_model::BindAddress;
-use portcullis_store::{BindOutcome, BindPoint, Bucket, PublishedAddress, ReportKey, Store, Transport};
+use portcullis_store::{
+    BindOutcome, BindPoint, Bucket, PublishedAddress, Refusal, ReportKey, Store, Transport,
+};
 
 use crate::engine::Engine;
 use crate::memo::{Memo, Query};
@@ -83,6 +85,12 @@ impl<'a> View<'a> {
         endpoint_slice: EndpointSlice;
         secret: Secret;
         namespace: Namespace;
+    }
+
+    /// Why an object of the cluster is none of the store's.
+    pub(crate) fn refusal(&self, key: &ObjectKey) -> Option<&'a Refusal> {
+        self.memo.note_input(Input::Report(ReportKey::Refused(key.clone())));
+        self.store.refused(key)
     }
 
     fn bucket(&self, bucket: Bucket) -> Vec<ObjectKey> {

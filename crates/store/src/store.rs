@@ -122,6 +122,14 @@ impl Store {
         }
     }
 
+    /// Every object that is refused, in no order.
+    pub fn refusals(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.reports.keys().filter_map(|key| match key {
+            ReportKey::Refused(object) => Some(object),
+            _ => None,
+        })
+    }
+
     fn replace(&mut self, key: ObjectKey, new: Option<Object>, before: &mut Before) {
         let old = match new {
             Some(object) => self.objects.insert(key.clone(), object),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ipnet::IpNet;
-use portcullis_model::HeaderName;
+use portcullis_model::{HeaderName, UpstreamScope};
 use portcullis_proxy::{AccessLogFormat, AccessLogOptions, Drain, Limits, ProxyOptions, default_workers};
 
 use crate::exit::Failure;
@@ -56,6 +56,7 @@ impl DataPlaneOptions {
             workers: self.workers.unwrap_or_else(default_workers).max(1),
             port_offset,
             admin: self.admin.0,
+            upstreams: UpstreamScope::Anywhere,
             trusted_proxies: self.trusted_proxies.clone(),
             proxy_protocol_ports: self.proxy_protocol.clone(),
             access_log: self.access_log.clone(),

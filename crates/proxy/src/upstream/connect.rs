@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use portcullis_model::EndpointAddress;
+use portcullis_model::{EndpointAddress, UpstreamScope};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::connection::UpstreamStream;
@@ -11,20 +11,25 @@ use super::dns::Dns;
 use crate::error::{ProxyError, Replay, Stage};
 use crate::reason::Reason;
 
-/// The address that no backend can be: the admin endpoint tells more than a client may know.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Forbidden(pub(crate) Option<SocketAddr>);
+/// Where no backend can be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Forbidden {
+    /// The admin endpoint, which tells more than a client may know.
+    pub(crate) admin: Option<SocketAddr>,
+    /// What else is out of bounds. Resolution drops such endpoints; what names resolve to is known here alone.
+    pub(crate) scope: UpstreamScope,
+}
 
 impl Forbidden {
     /// Whether a connection has to be looked at, once it is there.
-    fn may_be(self, address: SocketAddr) -> bool {
-        self.0.is_some_and(|admin| admin.port() == address.port())
+    fn may_be(&self, address: SocketAddr) -> bool {
+        self.admin.is_some_and(|admin| admin.port() == address.port())
     }
 
     /// Whether a connection to `peer` from `local` leads there, under whatever name: a host that connects to an
     /// address of its own does so from that address.
-    pub(crate) fn is(self, peer: SocketAddr, local: SocketAddr) -> bool {
-        let Some(admin) = self.0 else { return false };
+    pub(crate) fn is(&self, peer: SocketAddr, local: SocketAddr) -> bool {
+        let Some(admin) = self.admin else { return false };
         let (peer_ip, local_ip) = (peer.ip().to_canonical(), local.ip().to_canonical());
         let ours = peer_ip.is_loopback() || peer_ip == local_ip || peer_ip == admin.ip().to_canonical();
         peer.port() == admin.port() && ours
@@ -35,7 +40,7 @@ impl Forbidden {
 pub(crate) async fn connect(
     address: &EndpointAddress,
     dns: &Dns,
-    forbidden: Forbidden,
+    forbidden: &Forbidden,
 ) -> Result<UpstreamStream, ProxyError> {
     match address {
         EndpointAddress::Socket(address) => tcp(*address, forbidden).await,
@@ -49,6 +54,7 @@ pub(crate) async fn connect(
             }
             result
         }
+        EndpointAddress::Unix(_) if !forbidden.scope.admits_unix() => Err(failed(Reason::EndpointForbidden)),
         EndpointAddress::Unix(path) => match UnixStream::connect(&**path).await {
             Ok(stream) => Ok(UpstreamStream::Unix(stream)),
             Err(error) => Err(from_io(&error)),
@@ -56,7 +62,10 @@ pub(crate) async fn connect(
     }
 }
 
-async fn tcp(address: SocketAddr, forbidden: Forbidden) -> Result<UpstreamStream, ProxyError> {
+async fn tcp(address: SocketAddr, forbidden: &Forbidden) -> Result<UpstreamStream, ProxyError> {
+    if !forbidden.scope.admits(address.ip()) {
+        return Err(failed(Reason::EndpointForbidden));
+    }
     let stream = TcpStream::connect(address).await.map_err(|error| from_io(&error))?;
     if forbidden.may_be(address) {
         let local = stream.local_addr().map_err(|error| from_io(&error))?;
@@ -83,19 +92,40 @@ pub(super) fn failed(reason: Reason) -> ProxyError {
 
 #[cfg(test)]
 mod tests {
+    use portcullis_model::Hostname;
+
     use super::*;
 
     #[test]
     fn the_admin_address_is_known_under_every_name() {
         let at = |text: &str| text.parse::<SocketAddr>().unwrap();
-        let loopback = Forbidden(Some(at("127.0.0.1:9901")));
+        let admin = |text| Forbidden { admin: Some(at(text)), ..Forbidden::default() };
+        let loopback = admin("127.0.0.1:9901");
         assert!(loopback.is(at("127.0.0.1:9901"), at("127.0.0.1:40000")));
         assert!(loopback.is(at("[::1]:9901"), at("[::1]:40000")));
         assert!(loopback.is(at("[::ffff:127.0.0.1]:9901"), at("[::ffff:127.0.0.1]:40000")));
         assert!(!loopback.is(at("127.0.0.1:9902"), at("127.0.0.1:40000")));
         assert!(!loopback.is(at("10.0.0.7:9901"), at("10.0.0.5:40000")));
-        let everywhere = Forbidden(Some(at("0.0.0.0:9901")));
+        let everywhere = admin("0.0.0.0:9901");
         assert!(everywhere.is(at("10.0.0.5:9901"), at("10.0.0.5:40000")));
-        assert!(!Forbidden(None).is(at("127.0.0.1:9901"), at("127.0.0.1:40000")));
+        assert!(!Forbidden::default().is(at("127.0.0.1:9901"), at("127.0.0.1:40000")));
+    }
+
+    #[tokio::test]
+    async fn what_a_name_resolves_to_and_a_socket_may_be_out_of_bounds_too() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let scope = UpstreamScope::Network { allowed: [].into(), unix: false };
+        let guarded = Forbidden { scope, ..Forbidden::default() };
+        let port = listener.local_addr().unwrap().port();
+        let name = EndpointAddress::Name { hostname: Hostname::new("localhost").unwrap(), port };
+        for address in [
+            EndpointAddress::Socket(listener.local_addr().unwrap()),
+            EndpointAddress::Unix("/x".into()),
+            name.clone(),
+        ] {
+            let refused = connect(&address, &Dns::default(), &guarded).await.err().unwrap();
+            assert_eq!(refused.reason, Reason::EndpointForbidden, "{address:?}");
+        }
+        assert!(connect(&name, &Dns::default(), &Forbidden::default()).await.is_ok());
     }
 }

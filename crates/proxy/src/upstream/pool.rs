@@ -160,7 +160,7 @@ impl Pools {
         timeout: Duration,
     ) -> Result<Upstream, ProxyError> {
         timer.set(timeout);
-        let connecting = connect::connect(&endpoint.target.address, &self.dns, self.forbidden);
+        let connecting = connect::connect(&endpoint.target.address, &self.dns, &self.forbidden);
         let connected = within(timer, connecting).await;
         timer.clear();
         match connected {

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use portcullis_api::backend::BackendEndpoint;
 use portcullis_api::k8s_openapi::api::core::v1::Service;
 use portcullis_api::k8s_openapi::api::discovery::v1::{EndpointConditions, EndpointSlice};
-use portcullis_api::{Kind, ObjectKey};
+use portcullis_api::{FieldPath, Kind, ObjectKey};
 use portcullis_model::{Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Hostname};
 
 use super::services::find_port;
+use crate::causes::BACKEND_OUT_OF_SCOPE;
+use crate::finding::Finding;
 use crate::memo::Query;
+use crate::outcome::Outcome;
 use crate::view::View;
 
 /// The endpoints of a backend; none if it does not exist.
@@ -31,10 +34,21 @@ impl Query for EndpointsOf {
             "Backend" => of_backend(view, &object(Kind::Backend)),
             _ => Vec::new(),
         };
+        endpoints.retain(|endpoint| in_scope(view, &endpoint.address));
         // Ready sorts before draining, so that an address in both states is ready.
         endpoints.sort();
         endpoints.dedup_by(|later, earlier| later.address == earlier.address);
         Arc::new(Endpoints { key: self.key.clone(), endpoints })
+    }
+}
+
+/// Whether an endpoint may be where it is. Names are asked about again once they are resolved.
+pub(super) fn in_scope(view: &View<'_>, address: &EndpointAddress) -> bool {
+    let scope = &view.engine().upstreams;
+    match address {
+        EndpointAddress::Socket(address) => scope.admits(address.ip()),
+        EndpointAddress::Name { .. } => true,
+        EndpointAddress::Unix(_) => scope.admits_unix(),
     }
 }
 
@@ -98,4 +112,30 @@ pub(super) fn address(endpoint: &BackendEndpoint) -> Option<EndpointAddress> {
         return (fqdn.port != 0).then_some(EndpointAddress::Name { hostname, port: fqdn.port });
     }
     endpoint.unix.as_ref().map(|unix| EndpointAddress::Unix(Arc::clone(&unix.path)))
+}
+
+/// What is said about an EndpointSlice: where its endpoints may not be.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SliceOutcome {
+    pub(crate) key: ObjectKey,
+}
+
+impl Query for SliceOutcome {
+    type Value = Outcome;
+
+    fn compute(&self, view: &View<'_>) -> Outcome {
+        let Some(slice) = view.endpoint_slice(&self.key) else { return Outcome::default() };
+        let scope = &view.engine().upstreams;
+        let mut findings = Vec::new();
+        for (index, endpoint) in slice.endpoints.iter().flatten().enumerate() {
+            let addresses = endpoint.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());
+            findings.extend(addresses.filter(|address| !scope.admits(*address)).map(|address| {
+                let path = FieldPath::of("endpoints").index(index);
+                let message =
+                    format!("the backend may not be at {address}: that is this machine or its link");
+                Finding::new(&BACKEND_OUT_OF_SCOPE, path, message)
+            }));
+        }
+        Outcome::new(&self.key, None, &findings)
+    }
 }

@@ -5,11 +5,11 @@ use portcullis_api::{FieldPath, ObjectKey};
 use portcullis_model::EndpointAddress;
 
 use super::Refusal;
-use super::endpoints::address;
+use super::endpoints::{address, in_scope};
 use crate::backend_tls::Guard;
 use crate::causes::{
     BACKEND_ENDPOINT_IGNORED, BACKEND_FALLBACK_NO_EFFECT, BACKEND_GUARDED, BACKEND_LOOPBACK,
-    BACKEND_NOT_FOUND, BACKEND_PROTOCOL, BACKEND_VALUE,
+    BACKEND_NOT_FOUND, BACKEND_OUT_OF_SCOPE, BACKEND_PROTOCOL, BACKEND_VALUE,
 };
 use crate::finding::Finding;
 use crate::memo::Query;
@@ -29,6 +29,11 @@ pub(super) fn resolve(view: &View<'_>, key: &ObjectKey) -> Result<(), Refusal> {
     if backend.spec.tls.is_some() || *view.get(&Guard { backend: key.clone(), port: None }) {
         let message = format!("TLS to {name} is demanded, which cannot be spoken to backends yet");
         return Err(Refusal::guarded(&BACKEND_GUARDED, message));
+    }
+    let mut addresses = backend.spec.endpoints.iter().filter_map(address).peekable();
+    if addresses.peek().is_some() && addresses.all(|address| !in_scope(view, &address)) {
+        let message = format!("{name} leads only where no backend may be");
+        return Err(Refusal::new(&BACKEND_OUT_OF_SCOPE, message));
     }
     match backend.spec.app_protocols.iter().find(|protocol| **protocol != AppProtocol::Ws) {
         Some(protocol) => {
@@ -55,15 +60,19 @@ impl Query for BackendOutcome {
         if backend.spec.fallback == Some(true) {
             findings.push(Finding::plain(&BACKEND_FALLBACK_NO_EFFECT, spec.field("fallback")));
         }
-        findings.extend(endpoint_findings(&backend, &spec.field("endpoints")));
+        findings.extend(endpoint_findings(view, &backend, &spec.field("endpoints")));
         Outcome::new(&self.key, None, &findings)
     }
 }
 
-fn endpoint_findings(backend: &Backend, path: &FieldPath) -> Vec<Finding> {
+fn endpoint_findings(view: &View<'_>, backend: &Backend, path: &FieldPath) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, endpoint) in backend.spec.endpoints.iter().enumerate() {
         match address(endpoint) {
+            Some(address) if !in_scope(view, &address) => {
+                let message = format!("the backend may not be {}", place(&address));
+                findings.push(Finding::new(&BACKEND_OUT_OF_SCOPE, path.index(index), message));
+            }
             Some(EndpointAddress::Socket(socket)) if socket.ip().is_loopback() => {
                 let message = format!("{socket} is this machine itself");
                 findings.push(Finding::new(&BACKEND_LOOPBACK, path.index(index), message));
@@ -73,4 +82,12 @@ fn endpoint_findings(backend: &Backend, path: &FieldPath) -> Vec<Finding> {
         }
     }
     findings
+}
+
+fn place(address: &EndpointAddress) -> String {
+    match address {
+        EndpointAddress::Socket(address) => format!("at {address}: that is this machine or its link"),
+        EndpointAddress::Name { hostname, port } => format!("at {}:{port}", hostname.as_str()),
+        EndpointAddress::Unix(path) => format!("the socket {path} of this machine"),
+    }
 }
