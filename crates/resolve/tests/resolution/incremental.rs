@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use portcullis_model::UpstreamScope;
 use portcullis_resolve::{CAUSES, Engine, Resolver, resolve};
 use portcullis_store::{Change, Store};
 use proptest::prelude::*;
@@ -26,11 +27,14 @@ fn an_update_is_a_rebuild() {
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let reached = std::cell::RefCell::new(Reached::default());
     let edits = prop::collection::vec(universe::edit(), 1..EDITS);
-    let result =
-        runner.run(&edits, |edits| follow(&edits, &mut reached.borrow_mut()).map_err(TestCaseError::fail));
+    let in_cluster = prop::bool::weighted(0.2);
+    let result = runner.run(&(edits, in_cluster), |(edits, in_cluster)| {
+        let engine = if in_cluster { cluster() } else { Engine::native_from_files() };
+        follow(engine, &edits, &mut reached.borrow_mut()).map_err(TestCaseError::fail)
+    });
     match result {
         Ok(()) => {}
-        Err(TestError::Fail(why, edits)) => panic!("{why}\nafter\n{}", describe(&edits)),
+        Err(TestError::Fail(why, (edits, _))) => panic!("{why}\nafter\n{}", describe(&edits)),
         Err(TestError::Abort(why)) => panic!("{why}"),
     }
     let reached = reached.into_inner();
@@ -39,8 +43,12 @@ fn an_update_is_a_rebuild() {
     assert!(missed.is_empty(), "never reached: {missed:?}");
 }
 
-fn follow(edits: &[Edit], reached: &mut Reached) -> Result<(), String> {
-    let engine = Engine::native_from_files();
+/// The engine for a cluster, where backends may not be anywhere.
+fn cluster() -> Engine {
+    Engine::native_in_cluster(UpstreamScope::Network { allowed: [].into(), unix: false })
+}
+
+fn follow(engine: Engine, edits: &[Edit], reached: &mut Reached) -> Result<(), String> {
     let mut store = Store::new();
     store.apply(universe::beginning());
     let mut resolver = Resolver::new(engine.clone(), &store);

@@ -4,6 +4,7 @@
 mod case;
 #[cfg(test)]
 mod cases;
+mod cluster;
 #[cfg(test)]
 mod cost;
 #[cfg(test)]
