@@ -1,4 +1,5 @@
 //! What differs in a cluster: whose classes are ours, where backends may be, and what admission refuses.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use portcullis_api::{Diagnostic, FieldPath, Kind, ObjectKey, Rule, Severity};
 use portcullis_model::{EndpointsKey, Origin, UpstreamScope};
@@ -25,7 +26,7 @@ fn store(entries: &[Value]) -> Store {
     store
 }
 
-fn refused(kind: &str, spec: Value) -> Change {
+fn refused(kind: &str, spec: &Value) -> Change {
     let key = key_of(kind).unwrap();
     let path = FieldPath::of("spec").field("x");
     let refusal = Refusal {
@@ -58,10 +59,10 @@ fn what_admission_refuses_says_so_on_itself_and_recovers() {
     let mut resolver = Resolver::new(engine.clone(), &store);
     let route = json!({"parentRefs": [parent("gw"), parent("none"), {"name": 7}]});
     let changes = vec![
-        refused("Gateway/broken", json!({"gatewayClassName": "portcullis"})),
-        refused("Gateway/foreign", json!({"gatewayClassName": "other"})),
-        refused("ListenerSet/broken", json!({"parentRef": parent("gw")})),
-        refused("HTTPRoute/broken", route),
+        refused("Gateway/broken", &json!({"gatewayClassName": "portcullis"})),
+        refused("Gateway/foreign", &json!({"gatewayClassName": "other"})),
+        refused("ListenerSet/broken", &json!({"parentRef": parent("gw")})),
+        refused("HTTPRoute/broken", &route),
     ];
     let set = store.apply(changes);
     resolver.update(&store, &set);
