@@ -3,6 +3,7 @@
 use portcullis_api::{Kind, ObjectKey};
 use portcullis_store::Change;
 use serde_json::Value;
+use std::fmt;
 use std::sync::Arc;
 
 /// What a cluster has said since the last batch, to be applied as one.
@@ -67,4 +68,14 @@ pub enum Subject {
     Kind(Kind),
     /// One object that others refer to.
     Object(ObjectKey),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Discovery => f.write_str("the kinds that are served"),
+            Self::Kind(kind) => kind.fmt(f),
+            Self::Object(object) => object.fmt(f),
+        }
+    }
 }

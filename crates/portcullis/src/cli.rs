@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::check::Check;
 use crate::completions::Completions;
+use crate::controller::Controller;
 use crate::docs::Docs;
 use crate::echo::Echo;
 use crate::exit;
@@ -26,6 +27,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(Box<Run>),
+    Controller(Box<Controller>),
     Check(Check),
     Status(Status),
     Explain(Explain),
@@ -42,6 +44,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     exit::code(match cli.command {
         Command::Run(command) => command.run(),
+        Command::Controller(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Status(command) => command.run(),
         Command::Explain(command) => command.run(),

@@ -11,8 +11,8 @@ use portcullis_api::{Diagnostic, ObjectKey, Severity};
 use portcullis_files::Sources;
 use portcullis_model::{BindAddress, Model};
 use portcullis_proxy::ProxyHandle;
-use portcullis_resolve::{Engine, Resolver};
-use portcullis_store::{BindOutcome, BindPoint, Change, Report, ReportKey, Store, Transport};
+use portcullis_resolve::{Engine, Resolver, Status};
+use portcullis_store::{BindOutcome, BindPoint, Change, ChangeSet, Report, ReportKey, Store, Transport};
 
 use crate::exit::Failure;
 pub(crate) use stand_ins::StandIns;
@@ -34,6 +34,15 @@ pub(crate) struct Control {
     served: BTreeSet<BindAddress>,
     /// The findings that were logged, so that none is repeated.
     told: BTreeSet<(ObjectKey, String)>,
+}
+
+/// What changes came to.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// What differs in the store.
+    pub(crate) changes: ChangeSet,
+    /// Objects that something else is said about than before.
+    pub(crate) judged: BTreeSet<ObjectKey>,
 }
 
 impl Control {
@@ -61,7 +70,7 @@ impl Control {
     }
 
     /// Takes changes and lets everybody know who has to.
-    pub(crate) async fn take(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
+    pub(crate) async fn take(&mut self, changes: Vec<Change>) -> Result<Taken, Failure> {
         let mut set = self.store.apply(changes);
         if let Some(stand_ins) = &mut self.stand_ins
             && StandIns::concerns(&set)
@@ -69,22 +78,23 @@ impl Control {
             let adjusted = stand_ins.adjust(&self.store).await?;
             set.merge(self.store.apply(adjusted));
         }
-        let mut objects = BTreeSet::new();
-        while !set.is_empty() {
+        let mut taken = Taken::default();
+        while !set.is_empty() || !self.begun {
             let changed = self.resolver.update(&self.store, &set);
-            objects.extend(changed.objects);
+            taken.judged.extend(changed.objects);
+            taken.changes.merge(set);
             let retracted = if changed.model || !self.begun { self.serve() } else { Vec::new() };
             set = self.store.apply(retracted);
         }
-        self.tell(&objects);
-        Ok(())
+        self.tell(&taken.judged);
+        Ok(taken)
     }
 
     /// What the proxy said.
-    pub(crate) async fn hear(&mut self, report: portcullis_proxy::Report) -> Result<(), Failure> {
+    pub(crate) async fn hear(&mut self, report: portcullis_proxy::Report) -> Result<Taken, Failure> {
         // It may speak of an address that has left the configuration meanwhile.
         if !self.served.contains(&report.address) {
-            return Ok(());
+            return Ok(Taken::default());
         }
         let outcome = match report.result {
             Ok(_) => BindOutcome::Bound,
@@ -110,6 +120,16 @@ impl Control {
     /// Whether connections are accepted at an address of the model.
     pub(crate) fn is_bound(&self, address: BindAddress) -> bool {
         self.store.bind(point(address)) == Some(&BindOutcome::Bound)
+    }
+
+    /// What is known.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The status that an object shall have, without times of transitions.
+    pub(crate) fn status(&self, object: &ObjectKey) -> Option<&Status> {
+        self.resolver.resolved().statuses.get(object).map(|status| &**status)
     }
 
     pub(crate) fn model(&self) -> Arc<Model> {

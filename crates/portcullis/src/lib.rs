@@ -9,6 +9,7 @@ mod check;
 mod cli;
 mod completions;
 mod control;
+mod controller;
 mod data_plane;
 mod docs;
 mod echo;

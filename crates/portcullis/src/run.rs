@@ -59,8 +59,8 @@ impl Run {
                     Told::End => break,
                     Told::Reload => data_plane::reload(&proxy),
                 },
-                Some(report) = reports.recv() => control.hear(report).await?,
-                changes = files.next() => control.take(changes).await?,
+                Some(report) = reports.recv() => drop(control.hear(report).await?),
+                changes = files.next() => drop(control.take(changes).await?),
             }
         }
         data_plane::end(&proxy, self.data_plane.drain(), &mut signals).await;

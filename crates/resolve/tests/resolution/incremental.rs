@@ -30,7 +30,7 @@ fn an_update_is_a_rebuild() {
     let in_cluster = prop::bool::weighted(0.2);
     let result = runner.run(&(edits, in_cluster), |(edits, in_cluster)| {
         let engine = if in_cluster { cluster() } else { Engine::native_from_files() };
-        follow(engine, &edits, &mut reached.borrow_mut()).map_err(TestCaseError::fail)
+        follow(&engine, &edits, &mut reached.borrow_mut()).map_err(TestCaseError::fail)
     });
     match result {
         Ok(()) => {}
@@ -48,7 +48,7 @@ fn cluster() -> Engine {
     Engine::native_in_cluster(UpstreamScope::Network { allowed: [].into(), unix: false })
 }
 
-fn follow(engine: Engine, edits: &[Edit], reached: &mut Reached) -> Result<(), String> {
+fn follow(engine: &Engine, edits: &[Edit], reached: &mut Reached) -> Result<(), String> {
     let mut store = Store::new();
     store.apply(universe::beginning());
     let mut resolver = Resolver::new(engine.clone(), &store);
@@ -58,7 +58,7 @@ fn follow(engine: Engine, edits: &[Edit], reached: &mut Reached) -> Result<(), S
         let before = Arc::clone(&resolver.resolved().model);
         let statuses = resolver.resolved().statuses.clone();
         let changed = resolver.update(&store, &changes);
-        let fresh = resolve(&store, &engine);
+        let fresh = resolve(&store, engine);
         if let Some(difference) = expect::difference(resolver.resolved(), &fresh) {
             return Err(format!("{edit}: {difference}"));
         }

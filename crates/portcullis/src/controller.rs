@@ -1,0 +1,150 @@
+//! `portcullis controller`: a cluster's objects to the store, resolution to the data plane in this process, statuses
+//! and addresses back to the cluster.
+
+mod access;
+mod gateways;
+mod options;
+mod statuses;
+
+use std::sync::Arc;
+
+use portcullis_cluster::{Batch, Client, Election, Feed, Problem};
+use portcullis_files::Sources;
+use portcullis_proxy::{ProxyHandle, Report};
+use portcullis_resolve::Engine;
+use portcullis_store::Change;
+use tokio::sync::{mpsc, watch};
+
+use crate::control::{Control, Taken};
+use crate::data_plane;
+use crate::exit::{Failure, Outcome};
+use crate::signals::{self, Signals, Told};
+pub(crate) use access::AccessOptions;
+use gateways::Gateways;
+pub(crate) use options::Controller;
+use statuses::Statuses;
+
+impl Controller {
+    pub(crate) fn run(&self) -> Result<Outcome, Failure> {
+        self.logs.start()?;
+        signals::runtime()?.block_on(self.work())
+    }
+
+    async fn work(&self) -> Result<Outcome, Failure> {
+        let options = self.proxy()?;
+        let engine = Engine::native_in_cluster(options.upstreams.clone());
+        let client = self.access.connect().await?;
+        let mut signals = Signals::listen()?;
+        let (proxy, mut reports) = data_plane::start(options)?;
+        let election = Election::start(client.clone(), self.candidate()?);
+        let control = Control::new(engine, Arc::clone(&proxy), 0, None, Sources::default());
+        let mut work = Work::new(self, client, control, election.leading());
+        let ended = work.until_told(&mut reports, &mut signals, &proxy).await;
+        // Another controller may write while this one drains.
+        election.end().await;
+        drop(work);
+        ended?;
+        data_plane::end(&proxy, self.data_plane.drain(), &mut signals).await;
+        Ok(Outcome::Clean)
+    }
+}
+
+/// Everybody who has to hear of a change in a cluster.
+struct Work {
+    feed: Feed,
+    control: Control,
+    statuses: Statuses,
+    gateways: Gateways,
+    leading: watch::Receiver<bool>,
+    /// What was read before all was: nothing is served or said before it is whole.
+    gathered: Option<Vec<Change>>,
+}
+
+impl Work {
+    fn new(options: &Controller, client: Client, control: Control, leading: watch::Receiver<bool>) -> Self {
+        let feed = Feed::start(client.clone());
+        let statuses = Statuses::start(client.clone(), leading.clone());
+        let gateways = Gateways::new(options, client, leading.clone());
+        Self { feed, control, statuses, gateways, leading, gathered: Some(Vec::new()) }
+    }
+
+    async fn until_told(
+        &mut self,
+        reports: &mut mpsc::UnboundedReceiver<Report>,
+        signals: &mut Signals,
+        proxy: &Arc<ProxyHandle>,
+    ) -> Result<(), Failure> {
+        loop {
+            tokio::select! {
+                told = signals.next() => match told {
+                    Told::End => return Ok(()),
+                    Told::Reload => data_plane::reload(proxy),
+                },
+                Some(report) = reports.recv() => {
+                    let taken = self.control.hear(report).await?;
+                    self.follow(taken).await?;
+                }
+                batch = self.feed.next() => self.take(batch).await?,
+                Ok(()) = self.leading.changed() => self.follow_always().await?,
+                report = self.gateways.published() => {
+                    let taken = self.control.take(vec![Change::Report(report)]).await?;
+                    self.follow(taken).await?;
+                }
+            }
+        }
+    }
+
+    async fn take(&mut self, batch: Batch) -> Result<(), Failure> {
+        batch.problems.iter().for_each(log);
+        let reallot = self.gateways.see(&batch.seen);
+        self.statuses.see(batch.seen);
+        let mut changes = batch.changes;
+        if let Some(gathered) = &mut self.gathered {
+            gathered.append(&mut changes);
+            if !batch.synced {
+                return Ok(());
+            }
+            tracing::info!("the cluster is read");
+            changes = self.gateways.beginning();
+            changes.extend(self.gathered.take().into_iter().flatten());
+        }
+        let taken = self.control.take(changes).await?;
+        match reallot {
+            true => self.settle(taken, true).await,
+            false => self.follow(taken).await,
+        }
+    }
+
+    /// Lets those hear of it that a change concerns.
+    async fn follow(&mut self, taken: Taken) -> Result<(), Failure> {
+        self.settle(taken, false).await
+    }
+
+    /// Whoever leads now has to look at everything.
+    async fn follow_always(&mut self) -> Result<(), Failure> {
+        self.settle(Taken::default(), true).await
+    }
+
+    async fn settle(&mut self, mut taken: Taken, anew: bool) -> Result<(), Failure> {
+        if self.gathered.is_some() {
+            return Ok(());
+        }
+        let allotted = self.gateways.allot(self.control.store(), &taken.changes, anew);
+        if !allotted.is_empty() {
+            let more = self.control.take(allotted).await?;
+            taken.changes.merge(more.changes);
+            taken.judged.extend(more.judged);
+        }
+        self.statuses.want(&self.control, taken.judged);
+        self.gateways.expose(&self.control, &taken.changes, anew);
+        Ok(())
+    }
+}
+
+fn log(problem: &Problem) {
+    let subject = &problem.subject;
+    match &problem.message {
+        Some(message) => tracing::warn!(%subject, "the cluster cannot be read: {message}"),
+        None => tracing::info!(%subject, "the cluster can be read again"),
+    }
+}
