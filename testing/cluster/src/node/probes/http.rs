@@ -126,3 +126,79 @@ impl ServerCertVerifier for AnyCertificate {
         self.0.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+    use rustls::{ServerConfig, pki_types::PrivateKeyDer};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+    use tokio_rustls::TlsAcceptor;
+
+    use super::*;
+
+    /// Answers one request, and gives its head.
+    async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, status: &str) -> String {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        let text = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+        stream.write_all(text.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
+        String::from_utf8(head).unwrap()
+    }
+
+    fn action(scheme: &str) -> HTTPGetAction {
+        HTTPGetAction {
+            path: Some("/ready?now".to_owned()),
+            port: IntOrString::Int(0),
+            scheme: Some(scheme.to_owned()),
+            ..HTTPGetAction::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn statuses_from_200_to_399_are_success() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        for (status, expected) in [
+            ("200 OK", Ok(())),
+            ("302 Found", Ok(())),
+            ("399 Odd", Ok(())),
+            ("404 Not Found", Err("status 404".to_owned())),
+            ("503 Service Unavailable", Err("status 503".to_owned())),
+        ] {
+            let serving = async { answer(listener.accept().await.unwrap().0, status).await };
+            let action = action("HTTP");
+            let (asked, head) = tokio::join!(get("127.0.0.1", port, &action), serving);
+            assert_eq!(asked, expected);
+            assert!(head.starts_with("GET /ready?now HTTP/1.1\r\n"), "{head}");
+            assert!(head.contains(&format!("\r\nhost: 127.0.0.1:{port}\r\n")), "{head}");
+        }
+    }
+
+    #[tokio::test]
+    async fn any_certificate_will_do() {
+        let certified = rcgen::generate_simple_self_signed(["other.example".to_owned()]).unwrap();
+        let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certified.cert.der().clone()], key)
+            .unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let serving = async {
+            let stream = acceptor.accept(listener.accept().await.unwrap().0).await.unwrap();
+            answer(stream, "200 OK").await
+        };
+        let action = action("HTTPS");
+        let (asked, _) = tokio::join!(get("127.0.0.1", port, &action), serving);
+        assert_eq!(asked, Ok(()));
+    }
+}
