@@ -16,7 +16,9 @@ pub mod http;
 pub mod ports;
 pub mod program;
 pub mod transcript;
+pub mod verdict;
 
 pub use backend::Backend;
 pub use certificates::Authority;
 pub use program::Portcullis;
+pub use verdict::Verdict;

@@ -12,8 +12,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use portcullis_api::Object;
-use portcullis_e2e::http::{Answer, Connection};
-use portcullis_e2e::{Portcullis, ports, program};
+use portcullis_e2e::http::Connection;
+use portcullis_e2e::{Portcullis, Verdict, ports, program};
 use serde_json::Value;
 
 /// The header that the proxy explains itself in.
@@ -25,16 +25,6 @@ struct Request {
     host: String,
     target: String,
     headers: Vec<(String, String)>,
-}
-
-/// What both sides can say of a request.
-#[derive(Debug, PartialEq, Eq)]
-struct Verdict {
-    listener: String,
-    route: String,
-    rule: String,
-    /// The status and `Location` where the proxy answers itself; the host and path that a backend saw elsewhere.
-    outcome: String,
 }
 
 #[test]
@@ -142,24 +132,7 @@ fn done(connection: &mut Connection<std::net::TcpStream>, request: &Request) -> 
     connection.send(head.as_bytes()).unwrap();
     let answer =
         connection.receive(&request.method).unwrap_or_else(|cause| panic!("{}: {cause}", request.line()));
-    let why = answer.header(WHY).unwrap_or_else(|| panic!("{} is not explained", request.line())).to_owned();
-    let part = |name: &str| {
-        let mut parts = why.split("; ").filter_map(|part| part.split_once('='));
-        parts.find(|(key, _)| *key == name).map_or_else(|| "-".to_owned(), |(_, value)| value.to_owned())
-    };
-    let outcome = match part("reason").as_str() {
-        "ok" => forwarded(&answer),
-        "redirect" => format!("{} {}", answer.status, answer.header("location").unwrap_or("-")),
-        reason => format!("{} {reason}", answer.status),
-    };
-    Verdict { listener: part("listener"), route: part("route"), rule: part("rule"), outcome }
-}
-
-/// Which Service saw which host and path.
-fn forwarded(answer: &Answer) -> String {
-    let seen: Value = serde_json::from_slice(&answer.body).unwrap();
-    let text = |name: &str| seen[name].as_str().unwrap_or("-").to_owned();
-    format!("{} {} {}", text("service"), text("host"), text("path"))
+    Verdict::met(&answer, WHY)
 }
 
 fn said(example: &Path, request: &Request, offset: u16, done: &Verdict) -> Verdict {
@@ -173,40 +146,5 @@ fn said(example: &Path, request: &Request, offset: u16, done: &Verdict) -> Verdi
     let output = program::output(&words);
     let said: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{words:?}: {}", String::from_utf8_lossy(&output.stderr)));
-    let name = |object: &Value| match object.is_object() {
-        true => format!("{}/{}/{}", text(&object["kind"]), text(&object["namespace"]), text(&object["name"])),
-        false => "-".to_owned(),
-    };
-    let listener = match said["listener"].is_object() {
-        true => format!("{}/{}", name(&said["listener"]["owner"]), text(&said["listener"]["name"])),
-        false => "-".to_owned(),
-    };
-    let rule = said["rule"]["index"].as_u64().map_or_else(|| "-".to_owned(), |index| index.to_string());
-    Verdict { listener, route: name(&said["route"]), rule, outcome: outcome(&said, done) }
-}
-
-/// What a proxy answers for a backend outside that is not up, which no reading of files can know.
-const DOWN: &str = "503 connect_refused";
-
-/// Of several backends the one that was chosen is compared.
-fn outcome(said: &Value, done: &Verdict) -> String {
-    let status = || said["status"].to_string();
-    match said["outcome"].as_str().unwrap() {
-        "redirect" => format!("{} {}", status(), text(&said["location"])),
-        "forward" if done.outcome == DOWN => DOWN.to_owned(),
-        "forward" => {
-            let of = |backend: &Value| {
-                let object = &backend["object"];
-                let service = format!("{}/{}", text(&object["namespace"]), text(&object["name"]));
-                format!("{service} {} {}", text(&backend["host"]), text(&backend["path"]))
-            };
-            let all: Vec<String> = items(&said["backends"]).iter().map(of).collect();
-            all.iter().find(|one| **one == done.outcome).cloned().unwrap_or_else(|| all.join(" or "))
-        }
-        _ => format!("{} {}", status(), text(&said["reason"])),
-    }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or("-")
+    Verdict::foretold(&said, done)
 }

@@ -5,18 +5,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use portcullis_api::{Kind, Object, ObjectKey, admit};
+use portcullis_golang::GATEWAY_API;
 use portcullis_resolve::{Engine, Resolved, Status, resolve};
 use portcullis_store::{Change, Report, Store};
 use serde_json::{Value, json};
 
 use crate::{expect, invariants};
-
-const MODULE: &str = "sigs.k8s.io/gateway-api@v1.7.0";
-/// What the module's go.mod asks for; an older Go refuses to fetch it.
-const TOOLCHAIN: &str = "go1.27.3";
 
 /// Every example is let in and gets the specification's verdict; what has no parent in its file gets none.
 #[test]
@@ -118,25 +114,15 @@ fn unexpected(resolved: &Resolved, expected: &Value) -> Vec<String> {
 
 /// The folder of examples. Without Go a laptop skips, saying so, and CI fails.
 fn examples() -> Option<PathBuf> {
-    let output = Command::new("go")
-        .args(["mod", "download", "-json", MODULE])
-        .env("GOTOOLCHAIN", TOOLCHAIN)
-        .env("GOFLAGS", "")
-        .current_dir(std::env::temp_dir())
-        .output();
-    let Ok(output) = output else {
+    if portcullis_golang::release().is_none() {
         assert!(
             std::env::var("CI").as_deref() != Ok("true"),
             "go is not installed, and CI must judge the examples"
         );
         println!("skipped: the examples are in a Go module, and go is not installed");
         return None;
-    };
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    let folder =
-        answer["Dir"].as_str().unwrap_or_else(|| panic!("go mod download {MODULE}: {answer} {stderr}"));
-    Some(Path::new(folder).join("examples"))
+    }
+    Some(GATEWAY_API.folder().unwrap().join("examples"))
 }
 
 /// The YAML files under a folder, by their paths in it.
