@@ -1,13 +1,14 @@
 //! What happens when something changes: the store, resolution, the proxy, the statuses, in this order.
 
 mod binding;
+mod news;
 mod stand_ins;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use portcullis_api::{Diagnostic, ObjectKey, Severity};
+use portcullis_api::{Diagnostic, ObjectKey};
 use portcullis_files::Sources;
 use portcullis_model::{BindAddress, Model};
 use portcullis_proxy::ProxyHandle;
@@ -17,7 +18,8 @@ use portcullis_store::{BindOutcome, BindPoint, Change, ChangeSet, Report, Report
 use crate::exit::Failure;
 pub(crate) use stand_ins::StandIns;
 
-use crate::statuses::{Flip, Statuses, is_good, status_json};
+use crate::statuses::{Statuses, status_json};
+use news::{News, is_news};
 
 /// Everything that is known, and who has to hear of a change.
 pub(crate) struct Control {
@@ -32,8 +34,10 @@ pub(crate) struct Control {
     begun: bool,
     /// Addresses that the proxy was told to serve.
     served: BTreeSet<BindAddress>,
+    /// Why addresses cannot be bound, as it was logged.
+    unbound: BTreeMap<BindAddress, String>,
     /// The findings that were logged, so that none is repeated.
-    told: BTreeSet<(ObjectKey, String)>,
+    told: BTreeMap<ObjectKey, Vec<Diagnostic>>,
 }
 
 /// What changes came to.
@@ -65,7 +69,8 @@ impl Control {
             stand_ins,
             begun: false,
             served: BTreeSet::new(),
-            told: BTreeSet::new(),
+            unbound: BTreeMap::new(),
+            told: BTreeMap::new(),
         }
     }
 
@@ -90,28 +95,54 @@ impl Control {
         Ok(taken)
     }
 
-    /// What the proxy said.
-    pub(crate) async fn hear(&mut self, report: portcullis_proxy::Report) -> Result<Taken, Failure> {
-        // It may speak of an address that has left the configuration meanwhile.
-        if !self.served.contains(&report.address) {
-            return Ok(Taken::default());
+    /// Takes what files say anew, and logs what that is.
+    pub(crate) async fn reload(&mut self, changes: Vec<Change>) -> Result<Taken, Failure> {
+        if let Some(summary) = news::summary(&changes, &self.store, &self.sources) {
+            tracing::info!("reloaded: {summary}");
         }
-        let outcome = match report.result {
-            Ok(_) => BindOutcome::Bound,
-            Err(failure) => {
-                let message = binding::message(report.address, self.port_offset, &failure);
-                BindOutcome::Failed { failure: binding::cause(&failure), message: message.into() }
+        self.take(changes).await
+    }
+
+    /// What the proxy said of addresses. A port that cannot be bound is a line, whatever hangs on it.
+    pub(crate) async fn hear(&mut self, reports: Vec<portcullis_proxy::Report>) -> Result<Taken, Failure> {
+        let mut changes = Vec::new();
+        let mut told: BTreeSet<(u16, String)> = BTreeSet::new();
+        for portcullis_proxy::Report { address, result } in reports {
+            // It may speak of an address that has left the configuration meanwhile.
+            if !self.served.contains(&address) {
+                continue;
             }
-        };
-        self.take(vec![Change::Report(Report::Bind(point(report.address), outcome))]).await
+            let outcome = match result {
+                Ok(_) => {
+                    self.unbound.remove(&address);
+                    BindOutcome::Bound
+                }
+                Err(failure) => {
+                    let message = binding::message(address, self.port_offset, &failure);
+                    if told.insert((address.port, failure.to_string())) {
+                        tracing::warn!("{message}");
+                    }
+                    self.unbound.insert(address, message.clone());
+                    BindOutcome::Failed { failure: binding::cause(&failure), message: message.into() }
+                }
+            };
+            changes.push(Change::Report(Report::Bind(point(address), outcome)));
+        }
+        self.take(changes).await
     }
 
     /// Lets the proxy serve the newest model; what it said of addresses that are gone no longer holds.
     fn serve(&mut self) -> Vec<Change> {
         let model = self.model();
         let addresses: BTreeSet<BindAddress> = model.ports.keys().copied().collect();
-        let gone = self.served.difference(&addresses).map(|address| point(*address));
-        let retracted = gone.map(|point| Change::Retract(ReportKey::Bind(point))).collect();
+        let gone: Vec<BindAddress> = self.served.difference(&addresses).copied().collect();
+        for address in gone.iter().filter(|address| self.is_bound(**address)) {
+            let local = SocketAddr::new(address.ip, address.port.saturating_add(self.port_offset));
+            tracing::info!(%local, "no longer listening");
+        }
+        self.unbound.retain(|address, _| addresses.contains(address));
+        let retracted =
+            gone.iter().map(|address| Change::Retract(ReportKey::Bind(point(*address)))).collect();
         (self.begun, self.served) = (true, addresses);
         self.proxy.apply(&model);
         retracted
@@ -145,58 +176,29 @@ impl Control {
     fn tell(&mut self, objects: &BTreeSet<ObjectKey>) {
         let now = crate::statuses::now();
         let resolved = self.resolver.resolved();
+        let known: Vec<&str> = self.unbound.values().map(String::as_str).collect();
+        let mut news = News::default();
         for object in objects {
             let status = resolved.statuses.get(object).map(|status| status_json(status));
-            let flips = self.statuses.update(object, status, &now);
-            for said_together in
-                flips.chunk_by(|one, next| (&one.part, &one.message) == (&next.part, &next.message))
-            {
-                log_flips(said_together);
-            }
+            news.flips(&self.statuses.update(object, status, &now), &known);
             let findings = resolved.diagnostics.get(object).map(|findings| &**findings).unwrap_or_default();
-            let current: Vec<&Diagnostic> = findings.iter().filter(|finding| is_news(finding)).collect();
-            self.told
-                .retain(|(known, text)| known != object || current.iter().any(|f| f.to_string() == *text));
-            for finding in current {
-                if self.told.insert((object.clone(), finding.to_string())) {
-                    log_finding(object, &self.sources.place(finding.clone()));
-                }
+            let current: Vec<Diagnostic> =
+                findings.iter().filter(|finding| is_news(finding)).cloned().collect();
+            let before = match current.is_empty() {
+                true => self.told.remove(object),
+                false => self.told.insert(object.clone(), current.clone()),
+            };
+            let before = before.unwrap_or_default();
+            for finding in current.iter().filter(|finding| !before.contains(finding)) {
+                news.finding(object, &self.sources.place(finding.clone()));
+            }
+            let is_gone = |finding: &&Diagnostic| !current.iter().any(|found| found.rule == finding.rule);
+            for finding in before.iter().filter(is_gone).filter(|_| self.store.get(object).is_some()) {
+                news.recovery(object, finding);
             }
         }
+        news.end();
     }
-}
-
-/// Whether a finding is worth a line of the log: conditions say what is refused, and notes are for `check`.
-fn is_news(finding: &Diagnostic) -> bool {
-    finding.severity() == Severity::Warning
-}
-
-fn log_finding(object: &ObjectKey, finding: &Diagnostic) {
-    let place = finding.position.as_ref().map(tracing::field::display);
-    tracing::warn!(%object, code = finding.rule.code, place, "{}", finding.message);
-}
-
-/// A line for conditions of one part that give the same message. What comes true as one wishes is news only where it
-/// was false, and what cannot be told yet is none.
-fn log_flips(flips: &[Flip]) {
-    let Some(Flip { object, part, message, .. }) = flips.first() else { return };
-    let part = (!part.is_empty()).then_some(part);
-    let verdicts = |wanted: &dyn Fn(&Flip) -> bool| {
-        let verdicts = flips.iter().filter(|flip| wanted(flip));
-        let verdicts = verdicts.map(|flip| format!("{}={}/{}", flip.condition, flip.status, flip.reason));
-        Some(verdicts.collect::<Vec<_>>().join(" ")).filter(|verdicts| !verdicts.is_empty())
-    };
-    if let Some(bad) = verdicts(&|flip| flip.status != "Unknown" && !is_good(&flip.condition, &flip.status)) {
-        tracing::warn!(%object, part, "{bad}: {message}");
-    }
-    if let Some(mended) = verdicts(&is_mended) {
-        tracing::info!(%object, part, "{mended}");
-    }
-}
-
-fn is_mended(flip: &Flip) -> bool {
-    let was_bad = flip.before.as_deref().is_some_and(|before| !is_good(&flip.condition, before));
-    was_bad && is_good(&flip.condition, &flip.status)
 }
 
 fn point(address: BindAddress) -> BindPoint {

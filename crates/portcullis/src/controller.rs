@@ -81,7 +81,7 @@ impl Work {
                     Told::Reload => data_plane::reload(proxy),
                 },
                 Some(report) = reports.recv() => {
-                    let taken = self.control.hear(report).await?;
+                    let taken = self.control.hear(vec![report]).await?;
                     self.follow(taken).await?;
                 }
                 batch = self.feed.next() => self.take(batch).await?,

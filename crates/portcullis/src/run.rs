@@ -7,7 +7,7 @@ mod serving;
 
 use std::sync::Arc;
 
-use portcullis_api::Diagnostic;
+use portcullis_api::{Diagnostic, Severity};
 use portcullis_resolve::Engine;
 use portcullis_store::{self as store, Change};
 
@@ -47,10 +47,14 @@ impl Run {
         let objects = loaded.objects.into_iter().map(Change::Put);
         control.take(std::iter::once(addresses).chain(objects).collect()).await?;
         // Every address is reported once before anything can change.
-        for _ in 0..control.model().ports.len() {
-            let Some(report) = reports.recv().await else { break };
-            control.hear(report).await?;
+        let mut heard = Vec::new();
+        while heard.len() < control.model().ports.len()
+            && let Some(report) = reports.recv().await
+        {
+            heard.push(report);
         }
+        control.hear(heard).await?;
+        self.warn_of_ports(&control);
         let samples = samples(&control.model(), offset, |address| control.is_bound(address));
         output::print(&announcement(&samples, control.stand_ins(), proxy.admin(), Paint::stdout()))?;
         loop {
@@ -59,8 +63,8 @@ impl Run {
                     Told::End => break,
                     Told::Reload => data_plane::reload(&proxy),
                 },
-                Some(report) = reports.recv() => drop(control.hear(report).await?),
-                changes = files.next() => drop(control.take(changes).await?),
+                Some(report) = reports.recv() => drop(control.hear(vec![report]).await?),
+                changes = files.next() => drop(control.reload(changes).await?),
             }
         }
         data_plane::end(&proxy, self.data_plane.drain(), &mut signals).await;
@@ -68,9 +72,21 @@ impl Run {
     }
 }
 
-/// Prints all that is wrong at once; nothing is served.
+impl Run {
+    /// A port of `--proxy-protocol` that no listener has is probably mistyped.
+    fn warn_of_ports(&self, control: &Control) {
+        let model = control.model();
+        let has = |port: u16| model.ports.keys().any(|address| address.port == port);
+        for port in self.data_plane.proxy_protocol_ports().iter().filter(|port| !has(**port)) {
+            tracing::warn!("--proxy-protocol {port}: no listener has this port");
+        }
+    }
+}
+
+/// Prints all that is wrong at once; nothing is served. Notes are for `check`.
 fn refuse(diagnostics: &[Diagnostic]) -> Result<Outcome, Failure> {
-    let paint = Paint::stderr();
-    eprintln!("{}{}: nothing is served", diagnostics_text(diagnostics, paint), tally(diagnostics));
+    let is_wrong = |diagnostic: &&Diagnostic| diagnostic.severity() > Severity::Info;
+    let wrong: Vec<Diagnostic> = diagnostics.iter().filter(is_wrong).cloned().collect();
+    eprintln!("{}{}: nothing is served", diagnostics_text(&wrong, Paint::stderr()), tally(&wrong));
     Ok(Outcome::Refused)
 }

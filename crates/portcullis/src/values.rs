@@ -30,9 +30,22 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(total)
 }
 
+/// A port or an offset of ports.
+pub(crate) fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ports_have_a_range() {
+        assert_eq!((port("0"), port("65535")), (Ok(0), Ok(65_535)));
+        for wrong in ["65536", "-1", "http", ""] {
+            assert_eq!(port(wrong), Err("expected a number from 0 to 65535".to_owned()), "{wrong}");
+        }
+    }
 
     #[test]
     fn times_have_units() {

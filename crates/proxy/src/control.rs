@@ -100,7 +100,8 @@ impl Control {
                 Ok(local) => tracing::info!(%local, "listening"),
                 Err(error) => {
                     let real = self.real(address).map(tracing::field::display);
-                    tracing::warn!(listener_port = address.port, address = real, %error, "cannot listen");
+                    // Whoever hears the report says so, and what to do about it.
+                    tracing::debug!(listener_port = address.port, address = real, %error, "cannot listen");
                 }
             }
             // Nobody may be interested any more.

@@ -1,5 +1,6 @@
 //! Every limit and timeout of the data plane: one table, from which the options and the documentation follow.
 
+use std::fmt;
 use std::time::Duration;
 
 /// A limit as the documentation and the command line show it.
@@ -9,6 +10,8 @@ pub struct LimitInfo {
     pub name: &'static str,
     /// Its value where nobody sets another.
     pub default: LimitValue,
+    /// The least and the greatest number of bytes that it can be, where not every value works.
+    pub range: Option<(Bytes, Bytes)>,
     /// What it bounds, and why by this much.
     pub reason: &'static str,
 }
@@ -40,6 +43,18 @@ pub enum LimitError {
         /// What would be taken.
         unit: &'static str,
     },
+    /// With this value nothing could be served.
+    #[error("{name} must be from {least} to {most}, not {value}")]
+    OutOfRange {
+        /// The limit.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// The least that works.
+        least: Bytes,
+        /// The greatest that works.
+        most: Bytes,
+    },
 }
 
 /// How a field of [`Limits`] reads and shows its value.
@@ -47,11 +62,33 @@ trait Quantity: Sized {
     fn shown(self) -> LimitValue;
     fn parse(text: &str) -> Option<Self>;
     const UNIT: &'static str;
+
+    /// The value in bytes, for quantities that are some.
+    fn bytes(&self) -> Option<Bytes> {
+        None
+    }
 }
 
 /// A number of bytes; zero means no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub usize);
+
+impl fmt::Display for Bytes {
+    /// As `--limit` takes it: `64Ki`, `1Mi`, `1000`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("0"),
+            bytes if bytes % (1 << 20) == 0 => write!(f, "{}Mi", bytes >> 20),
+            bytes if bytes % (1 << 10) == 0 => write!(f, "{}Ki", bytes >> 10),
+            bytes => bytes.fmt(f),
+        }
+    }
+}
+
+/// Heads from the smallest that common clients send to the largest that a buffer should have to hold.
+const HEADS: (Bytes, Bytes) = (Bytes(1 << 10), Bytes(16 << 20));
+/// Flow-control windows, whose upper bound is RFC 9113's (2^31 - 1) in whole KiB.
+const WINDOWS: (Bytes, Bytes) = (Bytes(1 << 10), Bytes((1 << 31) - (1 << 10)));
 
 impl Quantity for Duration {
     const UNIT: &'static str = "time (such as 500ms, 10s or 2m)";
@@ -77,6 +114,9 @@ impl Quantity for Bytes {
     const UNIT: &'static str = "size (such as 65536, 64Ki or 10Mi)";
     fn shown(self) -> LimitValue {
         LimitValue::Bytes(self.0)
+    }
+    fn bytes(&self) -> Option<Bytes> {
+        Some(*self)
     }
     fn parse(text: &str) -> Option<Bytes> {
         let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -104,7 +144,7 @@ impl Quantity for usize {
 }
 
 macro_rules! limits {
-    ($($field:ident: $kind:ty = $default:expr, $name:literal, $reason:literal;)*) => {
+    ($($field:ident: $kind:ty = $default:expr $(, in $range:expr)?, $name:literal, $reason:literal;)*) => {
         /// The limits and timeouts that a proxy keeps. [`Limits::table()`] explains each.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Limits {
@@ -124,6 +164,7 @@ macro_rules! limits {
                 vec![$(LimitInfo {
                     name: $name,
                     default: Quantity::shown($default),
+                    range: [$($range)?].first().copied(),
                     reason: $reason,
                 },)*]
             }
@@ -131,16 +172,10 @@ macro_rules! limits {
             /// Sets a limit by its name.
             ///
             /// # Errors
-            /// When there is no such limit or the value is not of its unit.
+            /// When there is no such limit, or the value is not of its unit or out of its range.
             pub fn set(&mut self, name: &str, value: &str) -> Result<(), LimitError> {
                 match name {
-                    $($name => {
-                        self.$field = <$kind as Quantity>::parse(value).ok_or(LimitError::Malformed {
-                            name: $name,
-                            value: value.to_owned(),
-                            unit: <$kind as Quantity>::UNIT,
-                        })?;
-                    })*
+                    $($name => self.$field = read($name, value, [$($range)?].first().copied())?,)*
                     _ => return Err(LimitError::Unknown(name.to_owned())),
                 }
                 Ok(())
@@ -149,11 +184,27 @@ macro_rules! limits {
     };
 }
 
+/// The value of a limit from what a user wrote.
+fn read<T: Quantity>(
+    name: &'static str,
+    value: &str,
+    range: Option<(Bytes, Bytes)>,
+) -> Result<T, LimitError> {
+    let quantity =
+        T::parse(value).ok_or(LimitError::Malformed { name, value: value.to_owned(), unit: T::UNIT })?;
+    match (quantity.bytes(), range) {
+        (Some(bytes), Some((least, most))) if !(least..=most).contains(&bytes) => {
+            Err(LimitError::OutOfRange { name, value: value.to_owned(), least, most })
+        }
+        _ => Ok(quantity),
+    }
+}
+
 limits! {
     connections_per_port: usize = 50_000, "connections-per-port",
         "Open client connections of one address and port; more are closed at once. Keeps one port from taking \
          every file descriptor.";
-    head_bytes: Bytes = Bytes(64 << 10), "head-bytes",
+    head_bytes: Bytes = Bytes(64 << 10), in HEADS, "head-bytes",
         "Request line and fields of a request, the same for every HTTP version; more is answered with 431. Room \
          for the large cookies seen in practice.";
     head_fields: usize = 256, "head-fields",
@@ -183,7 +234,7 @@ limits! {
     upstream_requests: usize = 10_000, "upstream-requests",
         "Requests that wait for or talk to one backend at the same time, a worker; more are answered with 503. \
          Keeps one slow backend from taking every connection.";
-    upstream_head_bytes: Bytes = Bytes(64 << 10), "upstream-head-bytes",
+    upstream_head_bytes: Bytes = Bytes(64 << 10), in HEADS, "upstream-head-bytes",
         "Status line and fields of an answer; more is answered with 502.";
     interim_responses: usize = 16, "interim-responses",
         "Answers with status 1xx that a backend may send before the final one; more is answered with 502.";
@@ -195,9 +246,9 @@ limits! {
     h2_control_frames: usize = 10_000, "h2-control-frames",
         "Frames of an HTTP/2 connection that carry no request (SETTINGS, PING, PRIORITY, CONTINUATION, unknown \
          ones) in any ten seconds; more end the connection. Far above what clients send to measure their latency.";
-    h2_window_bytes: Bytes = Bytes(256 << 10), "h2-window-bytes",
+    h2_window_bytes: Bytes = Bytes(256 << 10), in WINDOWS, "h2-window-bytes",
         "Flow-control window of an HTTP/2 stream: how much of a request's body waits in memory for a slow backend.";
-    h2_connection_window_bytes: Bytes = Bytes(1 << 20), "h2-connection-window-bytes",
+    h2_connection_window_bytes: Bytes = Bytes(1 << 20), in WINDOWS, "h2-connection-window-bytes",
         "Flow-control window of an HTTP/2 connection, for all its streams together.";
     drain_idle_timeout: Duration = Duration::from_secs(5), "drain-idle-timeout",
         "A client connection without a request while the proxy drains. Long enough that a request under way still \
@@ -236,6 +287,27 @@ mod tests {
         }
         assert_eq!(limits.set("nonsense", "1"), Err(LimitError::Unknown("nonsense".into())));
         assert_eq!(limits, Limits::default());
+    }
+
+    /// A head that holds no request line, or a window that takes no byte, would refuse everything.
+    #[test]
+    fn a_limit_that_is_too_small_to_work_is_refused_with_its_range() {
+        let said =
+            |name: &str, value: &str| Limits::default().set(name, value).map_err(|error| error.to_string());
+        assert_eq!(said("head-bytes", "1"), Err("head-bytes must be from 1Ki to 16Mi, not 1".to_owned()));
+        assert_eq!(
+            said("head-bytes", "17Mi"),
+            Err("head-bytes must be from 1Ki to 16Mi, not 17Mi".to_owned())
+        );
+        assert_eq!(
+            said("upstream-head-bytes", "0"),
+            Err("upstream-head-bytes must be from 1Ki to 16Mi, not 0".to_owned())
+        );
+        assert_eq!(
+            said("h2-window-bytes", "2Gi"),
+            Err("h2-window-bytes must be from 1Ki to 2097151Ki, not 2Gi".to_owned())
+        );
+        assert_eq!((said("head-bytes", "1Ki"), said("body-bytes", "0")), (Ok(()), Ok(())));
     }
 
     /// A pooled connection must not be used while a common backend is closing it.

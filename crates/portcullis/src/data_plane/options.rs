@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use clap::Args;
 use ipnet::IpNet;
+use portcullis_api::spelling::nearest;
 use portcullis_model::{HeaderName, UpstreamScope};
-use portcullis_proxy::{AccessLogFormat, AccessLogOptions, Drain, Limits, ProxyOptions, default_workers};
+use portcullis_proxy::{
+    AccessLogFormat, AccessLogOptions, Drain, LimitError, Limits, ProxyOptions, default_workers,
+};
 
 use crate::exit::Failure;
 use crate::values;
@@ -16,11 +19,14 @@ use crate::values;
 /// Where the admin endpoint listens unless told otherwise.
 const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9975);
 
+/// Worker threads, at most: above the processors of any machine of today.
+const MAX_WORKERS: usize = 1024;
+
 /// How the data plane in this process serves.
 #[derive(Args, Debug)]
 pub(crate) struct DataPlaneOptions {
     /// Worker threads (default: the CPUs that this process may use)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<usize>,
     /// Where /metrics, /readyz and /livez are served
     #[arg(long, value_name = "ADDR|off", default_value_t = Admin(Some(ADMIN)))]
@@ -30,7 +36,7 @@ pub(crate) struct DataPlaneOptions {
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     trusted_proxies: Vec<IpNet>,
     /// Listener ports, separated by commas, at which connections begin with a PROXY protocol header
-    #[arg(long, value_name = "PORT", value_delimiter = ',')]
+    #[arg(long, value_name = "PORT", value_delimiter = ',', value_parser = values::port)]
     proxy_protocol: Vec<u16>,
     /// A line for each request, to standard output or a file
     #[arg(long, value_name = "text|json[=PATH]", value_parser = access_log)]
@@ -53,7 +59,7 @@ impl DataPlaneOptions {
     /// What the proxy is started with.
     pub(crate) fn proxy(&self, port_offset: u16) -> Result<ProxyOptions, Failure> {
         Ok(ProxyOptions {
-            workers: self.workers.unwrap_or_else(default_workers).max(1),
+            workers: self.workers.unwrap_or_else(default_workers).clamp(1, MAX_WORKERS),
             port_offset,
             admin: self.admin.0,
             upstreams: UpstreamScope::Anywhere,
@@ -65,6 +71,11 @@ impl DataPlaneOptions {
         })
     }
 
+    /// Listener ports at which a PROXY protocol header is expected.
+    pub(crate) fn proxy_protocol_ports(&self) -> &[u16] {
+        &self.proxy_protocol
+    }
+
     /// How it ends.
     pub(crate) fn drain(&self) -> Drain {
         Drain { delay: self.drain_delay, timeout: self.drain_timeout }
@@ -74,16 +85,31 @@ impl DataPlaneOptions {
         let mut limits = Limits::default();
         for setting in &self.limits {
             let parts = setting.split_once('=');
-            let (name, value) = parts.ok_or_else(|| unusable(setting, "it has the form NAME=VALUE"))?;
-            limits.set(name, value).map_err(|error| unusable(setting, &error.to_string()))?;
+            let (name, value) = parts.ok_or_else(|| {
+                Failure::usage(format!("--limit {setting}: it has the form NAME=VALUE"))
+                    .hint("for example --limit head-timeout=5s")
+            })?;
+            limits.set(name, value).map_err(|error| unusable(setting, &error))?;
         }
         Ok(limits)
     }
 }
 
-fn unusable(setting: &str, why: &str) -> Failure {
-    let names: Vec<&str> = Limits::table().iter().map(|limit| limit.name).collect();
-    Failure::usage(format!("--limit {setting}: {why}")).hint(format!("the limits are {}", names.join(", ")))
+/// What is wrong with a setting, and the limit that may have been meant.
+fn unusable(setting: &str, error: &LimitError) -> Failure {
+    let failure = Failure::usage(format!("--limit {setting}: {error}"));
+    let LimitError::Unknown(name) = error else { return failure };
+    match nearest(name, Limits::table().iter().map(|limit| limit.name)) {
+        Some(meant) => failure.hint(format!("did you mean {meant}?")),
+        None => failure.hint("docs/limits.md lists the limits"),
+    }
+}
+
+/// A number of threads: as many as there are processors is the most that is of use, and each takes memory and sockets
+/// at every port.
+fn workers(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MAX_WORKERS).contains(number));
+    number.ok_or_else(|| format!("expected a number from 1 to {MAX_WORKERS}"))
 }
 
 /// The admin address; none is off.

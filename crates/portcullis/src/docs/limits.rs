@@ -13,7 +13,8 @@ pub(super) fn page() -> String {
          `/metrics`.\n\n| limit | default | what it bounds, and why by this much |\n|---|---|---|\n",
     );
     for limit in Limits::table() {
-        let _ = writeln!(page, "| `{}` | {} | {} |", limit.name, value(limit.default), limit.reason);
+        let range = limit.range.map_or_else(String::new, |(least, most)| format!(" From {least} to {most}."));
+        let _ = writeln!(page, "| `{}` | {} | {}{range} |", limit.name, value(limit.default), limit.reason);
     }
     page
 }

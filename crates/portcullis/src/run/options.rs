@@ -10,6 +10,7 @@ use portcullis_proxy::ProxyOptions;
 use crate::data_plane::DataPlaneOptions;
 use crate::exit::Failure;
 use crate::logs::LogOptions;
+use crate::values;
 
 /// Serve the resources in files and folders, and reload them when they change
 #[derive(Args, Debug)]
@@ -26,7 +27,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "IP", value_delimiter = ',')]
     pub(super) bind: Vec<IpAddr>,
     /// Added to every listener's port, so that no privileges are needed; redirects carry it
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::port)]
     pub(super) port_offset: u16,
     /// Let a small backend stand in for every Service without endpoints; it answers with the request as JSON
     #[arg(long, value_name = "IP[:PORT]", num_args = 0..=1, default_missing_value = "127.0.0.1")]
@@ -54,7 +55,7 @@ impl FromStr for EchoAddress {
     fn from_str(text: &str) -> Result<Self, String> {
         let address = text.parse().or_else(|_| text.parse().map(|ip: IpAddr| SocketAddr::new(ip, 0)));
         address.map(Self).map_err(|_| {
-            "expected nothing, or an address such as 127.0.0.1 or 127.0.0.1:3000; paths stand before --echo".to_owned()
+            "expected nothing, or an address, best written --echo=127.0.0.1:3000; paths stand before --echo".to_owned()
         })
     }
 }
@@ -96,6 +97,13 @@ mod tests {
         assert_eq!(run.echo, Some(EchoAddress("127.0.0.1:0".parse().unwrap())));
         assert_eq!(parse("dir --echo [::1]:3000").unwrap().echo.unwrap().0, "[::1]:3000".parse().unwrap());
         assert_eq!(parse("dir --echo=10.0.0.1").unwrap().echo.unwrap().0, "10.0.0.1:0".parse().unwrap());
-        assert!(parse("--echo dir").unwrap_err().to_string().contains("paths stand before --echo"));
+        let taken = parse("--echo dir").unwrap_err().to_string();
+        assert_eq!(
+            taken.lines().next(),
+            Some(
+                "error: invalid value 'dir' for '--echo [<IP[:PORT]>]': expected nothing, or an address, best written \
+                 --echo=127.0.0.1:3000; paths stand before --echo"
+            )
+        );
     }
 }
