@@ -5,6 +5,7 @@
 
 mod constraints;
 mod described;
+mod misfit;
 mod object;
 mod open_enum;
 mod served;
@@ -16,6 +17,7 @@ use serde_json::Value;
 pub use constraints::{Constraint, constraints};
 pub use described::ReadError;
 pub(crate) use described::{Described, integer, read_field, serde_by_value, type_of, write_field};
+pub(crate) use misfit::{misfit, wanted};
 pub(crate) use object::object;
 pub(crate) use open_enum::open_enum;
 pub(crate) use served::{Served, served};

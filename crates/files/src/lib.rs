@@ -10,6 +10,7 @@
 
 mod contents;
 mod corpus;
+mod io_words;
 mod limits;
 mod load;
 mod positions;
@@ -20,6 +21,7 @@ mod tree;
 mod watch;
 mod yaml;
 
+pub use io_words::io_words;
 pub use load::{Loaded, load, read};
 pub use sources::Sources;
 pub use watch::{Update, Watcher, watch};

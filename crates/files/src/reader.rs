@@ -2,6 +2,7 @@
 
 use crate::contents;
 use crate::corpus::{Corpus, Identity};
+use crate::io_words::io_words;
 use crate::limits::MAX_FILE_BYTES;
 use crate::rules::UNREADABLE;
 use crate::sources::Sources;
@@ -86,8 +87,7 @@ impl Reader {
             }
             Err(error) => {
                 let position = Position { file, line: 1, column: 1 };
-                let diagnostic =
-                    Diagnostic::new(&UNREADABLE, FieldPath::ROOT, error.to_string()).at(position);
+                let diagnostic = Diagnostic::new(&UNREADABLE, FieldPath::ROOT, io_words(&error)).at(position);
                 self.corpus.put(path, None, Err(vec![diagnostic]));
             }
         }

@@ -7,6 +7,7 @@ mod links;
 
 pub(crate) use links::Hop;
 
+use crate::io_words::io_words;
 use crate::limits::{FRESH, MAX_FOLDERS};
 use crate::rules::{MISSING, NO_FILES, UNREADABLE};
 use portcullis_api::{Diagnostic, FieldPath, Position, Rule};
@@ -233,16 +234,19 @@ impl Look<'_> {
                     self.trouble(path, &MISSING, "no such file or folder".to_owned());
                 } else if is_link && path.file_name().is_some_and(holds_resources) {
                     self.trouble(path, &UNREADABLE, "a link that leads nowhere".to_owned());
+                    if let Some(trouble) = self.tree.troubles.get_mut(path) {
+                        trouble.hint = Some("correct the link, or remove it".to_owned());
+                    }
                 }
             }
-            Err(error) => self.trouble(path, &UNREADABLE, error.to_string()),
+            Err(error) => self.trouble(path, &UNREADABLE, io_words(&error)),
         }
     }
 
     fn folder(&mut self, path: &Path, above: &mut Vec<PathBuf>) {
         let real = match fs::canonicalize(path) {
             Ok(real) => real,
-            Err(error) => return self.trouble(path, &UNREADABLE, error.to_string()),
+            Err(error) => return self.trouble(path, &UNREADABLE, io_words(&error)),
         };
         if above.contains(&real) || above.len() >= MAX_FOLDERS {
             return; // a link to a folder that it lies in
@@ -251,7 +255,7 @@ impl Look<'_> {
         let entries = match fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return,
-            Err(error) => return self.trouble(path, &UNREADABLE, error.to_string()),
+            Err(error) => return self.trouble(path, &UNREADABLE, io_words(&error)),
         };
         self.tree.folders.insert(path.to_owned(), real.clone());
         above.push(real);

@@ -27,6 +27,9 @@ pub(crate) struct Check {
     /// For whom to print it: a person, a program, or a code host
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Format,
+    /// Show notes as text too: what is worth knowing though nothing needs to change
+    #[arg(long)]
+    notes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -41,7 +44,7 @@ impl Check {
         let offline = Offline::read(&self.paths);
         let found = findings(&offline, Timestamp::now().as_second());
         match self.output {
-            Format::Text => output::print(&text(&found, offline.written(), Paint::stdout()))?,
+            Format::Text => output::print(&text(&found, self.notes, offline.written(), Paint::stdout()))?,
             Format::Json => output::print_json(&diagnostics_json(&found))?,
             Format::Sarif => output::print_json(&sarif(&found))?,
         }
@@ -62,13 +65,13 @@ fn findings(offline: &Offline, now: i64) -> Vec<Diagnostic> {
     found
 }
 
-/// Notes are counted and not shown: nothing needs to change for them.
-fn text(found: &[Diagnostic], objects: usize, paint: Paint) -> String {
-    let shown: Vec<Diagnostic> =
-        found.iter().filter(|finding| finding.severity() > Severity::Info).cloned().collect();
+/// Notes are counted, and shown where they are asked for: nothing needs to change for them.
+fn text(found: &[Diagnostic], notes: bool, objects: usize, paint: Paint) -> String {
+    let is_shown = |finding: &&Diagnostic| notes || finding.severity() > Severity::Info;
+    let shown: Vec<Diagnostic> = found.iter().filter(is_shown).cloned().collect();
     let summary = match tally(found) {
         nothing if nothing.is_empty() => paint.good("nothing to report").to_string(),
-        tally if shown.len() < found.len() => format!("{tally} (notes with -o json)"),
+        tally if shown.len() < found.len() => format!("{tally} (notes with --notes)"),
         tally => tally,
     };
     let missing = found.iter().any(|finding| finding.is_error() && is_admission(finding));
@@ -90,7 +93,7 @@ mod tests {
         let file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
         std::fs::write(file.path(), yaml).unwrap();
         let offline = Offline::read(&[file.path().to_owned()]);
-        text(&findings(&offline, 0), offline.written(), Paint::PLAIN)
+        text(&findings(&offline, 0), false, offline.written(), Paint::PLAIN)
     }
 
     #[test]
@@ -100,7 +103,7 @@ mod tests {
                 "apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\nspec: {{ports: [{{port: {port}}}]}}\n"
             )
         };
-        assert_eq!(checked(&service("80")), "1 object: 1 note (notes with -o json)\n");
+        assert_eq!(checked(&service("80")), "1 object: 1 note (notes with --notes)\n");
         let refused = checked(&service("'80'"));
         let last = "\n0 objects: 1 error; what is refused counts as missing for the rest\n";
         assert!(refused.ends_with(last), "{refused}");

@@ -30,7 +30,7 @@ const USAGE: u8 = 2;
 impl Failure {
     /// The command cannot do its work.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, code: REFUSED }
+        Self { message: without_numbers(&message.into()), hint: None, code: REFUSED }
     }
 
     /// The command line asks for what cannot be.
@@ -46,6 +46,13 @@ impl Failure {
     }
 }
 
+/// A text in which errors of the operating system have lost their number: `(os error 98)` tells a user nothing.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once(')').map_or("", |(_, rest)| rest))
+}
+
 /// The exit code of the process; a failure is printed to standard error.
 pub(crate) fn code(result: Result<Outcome, Failure>) -> ExitCode {
     match result {
@@ -59,5 +66,21 @@ pub(crate) fn code(result: Result<Outcome, Failure>) -> ExitCode {
             }
             ExitCode::from(failure.code)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_tells_what_happened_without_its_number() {
+        let message = |text: &str| Failure::new(text).to_string();
+        assert_eq!(
+            message("cannot listen on a: Address already in use (os error 98)"),
+            "cannot listen on a: Address already in use"
+        );
+        assert_eq!(message("one (os error 1), two (os error 2)!"), "one, two!");
+        assert_eq!(message("plain"), "plain");
     }
 }

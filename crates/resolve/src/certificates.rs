@@ -92,7 +92,9 @@ impl Query for SecretCertificate {
         let secret = view.secret(&self.key).ok_or_else(|| "does not exist".to_owned())?;
         let part = |name: &str| secret.get(name).ok_or_else(|| format!("has no {name}"));
         let (chain, key) = (part("tls.crt")?, part("tls.key")?);
-        Certificate::parse(origin(&self.key), chain, key).map(Arc::new).map_err(|error| error.to_string())
+        Certificate::parse(origin(&self.key), chain, key)
+            .map(Arc::new)
+            .map_err(|error| format!("cannot be used: {error}"))
     }
 }
 

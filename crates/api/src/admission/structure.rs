@@ -137,7 +137,11 @@ fn examine_text(text: &Text, value: &str, findings: &mut Findings) {
         Err(broken @ InvalidText::TooShort { .. }) => findings.report(&TOO_SHORT, broken.to_string()),
         Err(broken @ InvalidText::TooLong { .. }) => findings.report(&TOO_LONG, broken.to_string()),
         Err(broken @ InvalidText::Pattern { .. }) => {
-            findings.report(&PATTERN, format!("{value:?} {broken}"));
+            let diagnostic = Diagnostic::new(&PATTERN, findings.path.clone(), format!("{value:?} {broken}"));
+            findings.push(match slip(text, value) {
+                Some(hint) => diagnostic.with_hint(hint),
+                None => diagnostic,
+            });
         }
     }
     if let Some(values) = &text.values
@@ -153,6 +157,18 @@ fn examine_text(text: &Text, value: &str, findings: &mut Findings) {
     if text.format == Some(TextFormat::DateTime) && !is_time(value) {
         findings.report(&WRONG_TYPE, "must be a time such as 2026-01-02T03:04:05Z");
     }
+}
+
+/// How to write a text that is of the right form but for capitals, or for a port behind it.
+fn slip(text: &Text, value: &str) -> Option<String> {
+    let fits = |candidate: &str| text.limits.check(candidate).is_ok();
+    let small = value.to_lowercase();
+    if fits(&small) {
+        return Some(format!("write it without capitals: {small}"));
+    }
+    let (host, port) = value.rsplit_once(':')?;
+    let is_port = !port.is_empty() && port.chars().all(|c| c.is_ascii_digit());
+    (is_port && fits(&host.to_lowercase())).then(|| format!("leave the port out: {}", host.to_lowercase()))
 }
 
 fn is_time(text: &str) -> bool {

@@ -93,6 +93,19 @@ fn hints_say_how_to_write_what_yaml_took_for_something_else() {
     assert_eq!(hints, ["write it in quotes: \"true\"", "write it without quotes: 80"]);
 }
 
+/// The pattern of a hostname alone does not say what is wrong with this one.
+#[test]
+fn a_hostname_with_capitals_or_a_port_says_how_to_write_it() {
+    let hint = |hostname: &str| {
+        let value = route(json!({"hostnames": [hostname]}));
+        admit(value).diagnostics.iter().map(|found| found.hint().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(hint("Shop.example.com"), ["write it without capitals: shop.example.com"]);
+    assert_eq!(hint("shop.example.com:8080"), ["leave the port out: shop.example.com"]);
+    assert_eq!(hint("Shop.example.com:8080"), ["leave the port out: shop.example.com"]);
+    assert_eq!(hint("shop_1.example.com"), ["write the value in the form that the message names"]);
+}
+
 #[test]
 fn cel_rules_run_beside_broken_patterns_but_not_beside_wrong_types() {
     let listeners =

@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use super::misfit::misfit;
 use super::{Integer, List, Schema, Shape, Text, TextFormat, Unique};
 use crate::{
     field_path::{FieldPath, Step},
@@ -271,7 +272,8 @@ macro_rules! described_integer {
             fn read(value: Value) -> Result<Self, ReadError> {
                 let number =
                     integer(&value).ok_or_else(|| ReadError::mismatch("an integer", &value))?;
-                Self::try_from(number).map_err(ReadError::new)
+                Self::try_from(number)
+                    .map_err(|_| ReadError::new(format_args!("{number} is out of range")))
             }
 
             fn write(&self) -> Option<Value> {
@@ -315,7 +317,7 @@ impl Described for ObjectMeta {
     }
 
     fn read(value: Value) -> Result<Self, ReadError> {
-        serde_path_to_error::deserialize(&value).map_err(|error| ReadError::from_serde(&error))
+        serde_path_to_error::deserialize(&value).map_err(|error| ReadError::from_serde(&error, &value))
     }
 
     fn absent() -> Option<Self> {
@@ -328,8 +330,8 @@ impl Described for ObjectMeta {
 }
 
 impl ReadError {
-    /// The same error from serde, its path in our form.
-    pub(crate) fn from_serde(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
+    /// The same error from serde about a value, its path in our form and its message in the words of YAML.
+    fn from_serde(error: &serde_path_to_error::Error<serde_json::Error>, value: &Value) -> Self {
         use serde_path_to_error::Segment;
         let mut path = FieldPath::ROOT;
         for segment in error.path() {
@@ -340,6 +342,11 @@ impl ReadError {
                 Segment::Unknown => {}
             }
         }
-        Self { path, message: error.inner().to_string() }
+        let found = path.steps().iter().try_fold(value, |value, step| match step {
+            Step::Field(name) | Step::Key(name) => value.get(&**name),
+            Step::Index(index) => value.get(index),
+        });
+        let message = misfit(&error.inner().to_string(), found.unwrap_or(&Value::Null));
+        Self { path, message }
     }
 }

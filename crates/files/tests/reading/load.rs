@@ -272,5 +272,6 @@ fn a_path_that_gives_nothing_is_said() {
         said[..2],
         ["dangling.yaml:1:1 PC0101 a link that leads nowhere", "none.yaml:1:1 PC0100 no such file or folder"]
     );
+    assert_eq!(loaded.diagnostics[0].hint(), "correct the link, or remove it");
     assert!(said[2].ends_with("PC0107 no .yaml, .yml or .json file here"), "{said:?}");
 }

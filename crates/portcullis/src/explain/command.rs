@@ -41,8 +41,11 @@ impl Explain {
     pub(crate) fn run(&self) -> Result<Outcome, Failure> {
         let (method, url, more) = self.request()?;
         let question = Question::new(method, url, &self.headers).map_err(|error| {
-            Failure::usage(error.to_string())
-                .hint("write explain [METHOD] URL, such as http://a.example/path")
+            let failure = Failure::usage(error.to_string());
+            match error.is_of_url() {
+                true => failure.hint("write explain [METHOD] URL, such as http://a.example/path"),
+                false => failure,
+            }
         })?;
         let question = question.behind_offset(self.port_offset);
         let paths: Vec<PathBuf> = self.from.iter().cloned().chain(more.iter().map(PathBuf::from)).collect();

@@ -44,6 +44,13 @@ pub(crate) enum QuestionError {
     Header(String),
 }
 
+impl QuestionError {
+    /// Whether the words that are no option are at fault.
+    pub(crate) const fn is_of_url(&self) -> bool {
+        !matches!(self, Self::Header(_))
+    }
+}
+
 impl Question {
     /// The request for a URL (`http://` if it has no scheme) with headers as curl takes them (`Name: value`). A
     /// Host header replaces the URL's host in the request, and not in the TLS handshake.
@@ -104,7 +111,8 @@ impl Question {
         let (Some((_, host)), None) = (hosts.next(), hosts.next()) else {
             return Err(bad("the request has more than one Host".to_owned()));
         };
-        let host = std::str::from_utf8(host.as_bytes()).map_err(|error| bad(error.to_string()))?;
+        let host =
+            std::str::from_utf8(host.as_bytes()).map_err(|_| bad("the Host is not UTF-8".to_owned()))?;
         Ok(Authority::parse(host).map_err(|error| bad(error.to_string()))?.host)
     }
 

@@ -111,7 +111,7 @@ fn text(record: &Record) -> String {
     let request = format!("{} {}{}", summary.method, summary.authority, summary.path);
     let rule = record.rule().map_or_else(|| "-".into(), |rule| rule.to_string());
     format!(
-        "{} {} {request:?} {} {} received={} sent={} ms={:.3} listener={} route={} rule={rule} endpoint={} \
+        "{:.3} {} {request:?} {} {} received={} sent={} ms={:.3} listener={} route={} rule={rule} endpoint={} \
          attempts={} id={} agent={:?}",
         Timestamp::now(),
         record.client,
@@ -133,7 +133,7 @@ fn json(record: &Record) -> String {
     let summary = record.summary.as_ref();
     let present = |text: String| (text != "-").then_some(text);
     json!({
-        "time": Timestamp::now().to_string(),
+        "time": format!("{:.3}", Timestamp::now()),
         "client": record.client.to_string(),
         "method": summary.map(|summary| &summary.method),
         "authority": summary.map(|summary| &summary.authority),
@@ -192,6 +192,21 @@ mod tests {
         let line = text(&record());
         assert!(line.contains(r#"192.0.2.1:5000 "GET a.test/\u{1b}\"x" 404 no_rule"#), "{line}");
         assert!(!line.contains(['\u{1b}', '\u{7}', '\n']));
+    }
+
+    /// RFC 3339 in milliseconds, always three digits of them, so that lines sort and columns align.
+    #[test]
+    fn times_have_three_digits_of_a_second() {
+        let (text, json) = (text(&record()), json(&record()));
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        for time in [text.split(' ').next().unwrap(), json["time"].as_str().unwrap()] {
+            assert!(time.parse::<Timestamp>().is_ok(), "{time}");
+            assert_eq!(
+                (time.len(), &time[19..20], &time[23..]),
+                ("2026-01-02T03:04:05.678Z".len(), ".", "Z"),
+                "{time}"
+            );
+        }
     }
 
     #[test]

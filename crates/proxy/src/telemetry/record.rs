@@ -1,6 +1,5 @@
 //! What is known of a request when it ends: the one source of its metrics, its log line and its debug header.
 
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -109,13 +108,14 @@ impl Record {
 
     /// How the request was handled, as the debug header says it.
     pub(crate) fn explanation(&self) -> String {
-        let mut text = format!("listener={}; route={}", self.listener(), self.route());
-        if let Some(rule) = self.rule() {
-            let _ = write!(text, "; rule={rule}");
-        }
+        let rule = self.rule().map_or_else(|| "-".to_owned(), |rule| rule.to_string());
         let id = String::from_utf8_lossy(&self.request_id);
         let (endpoint, attempts, reason) = (self.endpoint(), self.attempts, self.reason.as_str());
-        let _ = write!(text, "; endpoint={endpoint}; attempts={attempts}; reason={reason}; request_id={id}");
-        text
+        format!(
+            "listener={}; route={}; rule={rule}; endpoint={endpoint}; attempts={attempts}; reason={reason}; \
+             request_id={id}",
+            self.listener(),
+            self.route(),
+        )
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     admission::{Findings, prune, rules::WRONG_TYPE, structure},
     diagnostic::Diagnostic,
     field_path::{FieldPath, Step},
+    schema::{misfit, wanted},
 };
 
 /// Reads a value, warns of unknown fields, and reports where and why it does not fit.
@@ -22,16 +23,10 @@ pub(super) fn read<T: DeserializeOwned>(value: &Value, findings: &mut Findings) 
         Err(error) => {
             // Whoever fails leaves the path where it is.
             let path = std::mem::replace(&mut findings.path, FieldPath::ROOT);
-            let message = error.to_string();
-            let wanted = match message.as_str() {
-                m if m.contains("expected a string") => "a string",
-                m if m.contains("expected i32") || m.contains("expected i64") => "an integer",
-                m if m.contains("expected a boolean") => "true or false",
-                m if m.contains("expected a sequence") => "a list",
-                _ => "",
-            };
-            let hint = at(value, &path).and_then(|found| structure::spelling_hint(wanted, found));
-            let diagnostic = Diagnostic::new(&WRONG_TYPE, path, message);
+            let error = error.to_string();
+            let found = at(value, &path).unwrap_or(&Value::Null);
+            let hint = wanted(&error).and_then(|wanted| structure::spelling_hint(wanted, found));
+            let diagnostic = Diagnostic::new(&WRONG_TYPE, path, misfit(&error, found));
             findings.push(match hint {
                 Some(hint) => diagnostic.with_hint(hint),
                 None => diagnostic,
