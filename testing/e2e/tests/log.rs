@@ -1,0 +1,152 @@
+//! The log of `portcullis run`: a line for what a reload changed and what came of it, and one for each cause.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use portcullis_e2e::{ports, program};
+
+/// A running program and the lines of its log, without their times.
+struct Logged {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Logged {
+    fn run(path: &Path) -> Logged {
+        let mut child = Command::new(program::binary())
+            .arg("run")
+            .arg(path)
+            .args(["--bind", "127.0.0.1", "--admin", "off"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in log.lines().map_while(Result::ok) {
+                let (_time, rest) = line.split_once(' ').unwrap_or(("", &line));
+                if sender.send(rest.trim().to_owned()).is_err() {
+                    break;
+                }
+            }
+        });
+        Logged { child, lines }
+    }
+
+    /// The next lines are these.
+    fn expect<const N: usize>(&self, expected: [&str; N]) {
+        let next = |_| self.lines.recv_timeout(Duration::from_secs(10)).expect("the log goes on");
+        assert_eq!(expected.each_ref().map(next), expected);
+    }
+}
+
+impl Drop for Logged {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn manifests(listeners: &[(&str, u16)], parent: &str) -> String {
+    let listener = |(name, port): &(&str, u16)| format!("{{name: {name}, protocol: HTTP, port: {port}}}");
+    let listeners = listeners.iter().map(listener).collect::<Vec<_>>().join(", ");
+    format!(
+        "
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {{name: portcullis}}
+spec: {{controllerName: portcullis.dev/gateway-controller}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {{name: web}}
+spec: {{gatewayClassName: portcullis, listeners: [{listeners}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {{name: r}}
+spec:
+  parentRefs: [{{name: {parent}}}]
+  rules: [{{filters: [{{type: RequestRedirect, requestRedirect: {{port: 1}}}}]}}]
+"
+    )
+}
+
+/// Writes beside the file and renames, as deployment tools do.
+fn replace(path: &Path, text: &str) {
+    let beside = path.with_extension("new");
+    fs::write(&beside, text).unwrap();
+    fs::rename(&beside, path).unwrap();
+}
+
+#[test]
+fn a_reload_tells_what_changed_and_what_came_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("all.yaml");
+    let (one, two) = (ports::free(), ports::free());
+    let (one, two) = (one.min(two), one.max(two));
+    let both = [("a", one), ("b", two)];
+    fs::write(&file, manifests(&both, "wbe")).unwrap();
+    let running = Logged::run(folder.path());
+    running.expect([
+        &format!("INFO listening local=127.0.0.1:{one}"),
+        &format!("INFO listening local=127.0.0.1:{two}"),
+        &format!(
+            "WARN parent Gateway wbe does not exist or is not ours object=HTTPRoute/default/r code=\"PC0404\" \
+             place={}:16:16",
+            file.display()
+        ),
+    ]);
+    replace(&file, &manifests(&both, "web"));
+    running.expect([
+        "INFO reloaded: 1 changed (HTTPRoute/default/r)",
+        "INFO no longer: parent Gateway wbe does not exist or is not ours object=HTTPRoute/default/r code=\"PC0404\"",
+    ]);
+    replace(&file, &manifests(&both[..1], "web"));
+    running.expect([
+        "INFO reloaded: 1 changed (Gateway/default/web)",
+        &format!("INFO no longer listening local=127.0.0.1:{two}"),
+    ]);
+    fs::remove_file(&file).unwrap();
+    running.expect([
+        &format!(
+            "WARN no .yaml, .yml or .json file here place={}:1:1 code=\"PC0107\" \
+             hint=\"name a folder that has .yaml, .yml or .json files\"",
+            folder.path().display()
+        ),
+        "INFO reloaded: 3 removed (GatewayClass/portcullis, Gateway/default/web, HTTPRoute/default/r)",
+        &format!("INFO no longer listening local=127.0.0.1:{one}"),
+    ]);
+}
+
+/// However many conditions it turns, a port that another process has is one cause.
+#[test]
+fn a_second_instance_says_once_for_each_port_that_it_cannot_have_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = ports::free();
+    let other = folder.path().join("all.yaml");
+    fs::write(&other, manifests(&[("a", port)], "web")).unwrap();
+    let first = Logged::run(folder.path());
+    first.expect([&format!("INFO listening local=127.0.0.1:{port}")]);
+    let second = Logged::run(folder.path());
+    second.expect([&format!(
+        "WARN cannot listen on 127.0.0.1:{port}: the port is in use; another process has it (`ss -ltnp` names it): \
+         stop that, or choose another port"
+    )]);
+    // Nothing else was said: the next line is of the next event.
+    replace(&other, &manifests(&[("a", port)], "wbe"));
+    second.expect(["INFO reloaded: 1 changed (HTTPRoute/default/r)"]);
+}
