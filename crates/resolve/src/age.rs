@@ -42,3 +42,29 @@ impl PartialOrd for Seniority {
 pub(crate) fn age(metadata: &ObjectMeta) -> Age {
     metadata.creation_timestamp.as_ref().map_or(Age::UNKNOWN, |time| Age::created_at(time.0.as_second()))
 }
+
+#[cfg(test)]
+mod tests {
+    use portcullis_api::Kind;
+
+    use super::*;
+
+    /// `ListenerSet.spec.listeners`: older first, then by `{namespace}/{name}`.
+    #[test]
+    fn the_older_comes_first_and_then_the_name() {
+        let of = |age, namespace: &str, name: &str| Seniority {
+            age,
+            key: ObjectKey::new(Kind::Gateway, namespace, name),
+        };
+        let ordered = [
+            of(Age::created_at(1), "z", "z"),
+            of(Age::created_at(2), "m-n", "a"),
+            of(Age::created_at(2), "m", "b"),
+            of(Age::created_at(2), "n", "a"),
+            of(Age::UNKNOWN, "a", "a"),
+        ];
+        for pair in ordered.windows(2) {
+            assert!(pair[0] < pair[1], "{pair:?}");
+        }
+    }
+}

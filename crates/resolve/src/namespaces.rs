@@ -29,10 +29,7 @@ impl Allowed {
         match from {
             FromNamespaces::All => Allowed::All,
             FromNamespaces::Same => Allowed::Namespace(Arc::clone(own)),
-            FromNamespaces::Selector => match selector {
-                Some(selector) if selector.validate().is_ok() => Allowed::Selected(selector.clone()),
-                _ => Allowed::None,
-            },
+            FromNamespaces::Selector => selector.cloned().map_or(Allowed::None, Allowed::Selected),
             FromNamespaces::None | FromNamespaces::Other(_) => Allowed::None,
         }
     }
@@ -43,7 +40,7 @@ impl Allowed {
             Allowed::Namespace(only) => only == namespace,
             Allowed::Selected(selector) => {
                 let labels = view.get(&Labels { namespace: Arc::clone(namespace) });
-                selector.matches(&labels).unwrap_or(false)
+                selector.matches(&labels).unwrap_or(false) // one that means nothing
             }
             Allowed::None => false,
         }

@@ -220,17 +220,32 @@ impl Reader<'_> {
     }
 }
 
-/// The hosts of a listener; protocols without hostnames ignore the field.
 /// The protocol of the API that a protocol of nobody's is a slip of.
 fn meant(protocol: &listener::Protocol) -> Option<&'static str> {
     let names = listener::Protocol::NAMES.iter().copied();
     nearest(protocol.as_str(), names).filter(|name| *name != protocol.as_str())
 }
 
+/// The hosts of a listener; protocols without hostnames ignore the field.
 fn hostname(listener: &Listener, protocol: Option<Protocol>) -> HostPattern {
     match (&listener.hostname, protocol) {
         (Some(host), Some(protocol)) if protocol.has_hostname() => HostPattern::parse(host.as_str()),
         (Some(host), None) => HostPattern::parse(host.as_str()),
         _ => HostPattern::Any,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hint names another protocol than the one that is there.
+    #[test]
+    fn a_slip_means_the_nearest_protocol() {
+        let meant = |text: &str| meant(&serde_json::from_value(text.into()).unwrap());
+        assert_eq!(meant("Http"), Some("HTTP"));
+        assert_eq!(meant("HTTTPS"), Some("HTTPS"));
+        assert_eq!(meant("HTTP"), None);
+        assert_eq!(meant("example.com/gopher"), None);
     }
 }

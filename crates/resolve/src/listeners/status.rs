@@ -148,9 +148,9 @@ fn is_conflict(cause: &Cause) -> bool {
     cause == &LISTENER_HOSTNAME_CONFLICT || cause == &LISTENER_PROTOCOL_CONFLICT
 }
 
-/// Conflicts and taken ports give Programmed their own reason.
+/// Conflicts give Programmed their own reason, as ports in use do.
 fn shows_on_programmed(cause: &Cause) -> bool {
-    is_conflict(cause) || cause == &LISTENER_PORT_SHARED || cause == &LISTENER_PORT_IN_USE
+    is_conflict(cause) || cause == &LISTENER_PORT_SHARED
 }
 
 /// What does not resolve, the gravest first: RefNotPermitted, InvalidCertificateRef, InvalidRouteKinds.

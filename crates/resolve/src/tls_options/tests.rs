@@ -111,6 +111,8 @@ fn refusals() {
     ] {
         assert_eq!(read(protocol, &[(key, value)]).unwrap_err(), [format!("{key}: {why}")]);
     }
+    let least = [("portcullis.dev/maximumVersion", "TLSv1_3")];
+    assert!(read(Protocol::Http3, &least).is_ok(), "what HTTP/3 needs is enough");
     let both = [("portcullis.dev/minimumVersion", "TLSv1_3"), ("portcullis.dev/maximumVersion", "TLSv1_2")];
     let faults = read(Protocol::Https, &both).unwrap_err();
     assert_eq!(faults, [r#"portcullis.dev/minimumVersion: "TLSv1_3" is above the maximum version"#]);
