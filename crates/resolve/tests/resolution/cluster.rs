@@ -107,6 +107,29 @@ fn what_admission_refuses_says_so_on_itself_and_recovers() {
     assert_eq!(resolve(&store, &engine).statuses, resolver.resolved().statuses);
 }
 
+/// What is written of a refused class tells whose it is; a refused policy has no parents of ours, whatever it says.
+#[test]
+fn a_refused_class_of_ours_is_unsupported_and_a_refused_policy_has_no_status() {
+    let mut store =
+        store(&[json!({"Gateway": "gw", "listeners": [{"name": "a", "port": 80, "protocol": "HTTP"}]})]);
+    store.apply([
+        refused("GatewayClass/ours", &json!({"controllerName": "portcullis.dev/gateway-controller"})),
+        refused("GatewayClass/theirs", &json!({"controllerName": "example.com/other"})),
+        refused("BackendTLSPolicy/p", &json!({"parentRefs": [parent("gw")]})),
+    ]);
+    let resolved = resolve(&store, &engine());
+    match &*resolved.statuses[&key_of("GatewayClass/ours").unwrap()] {
+        Status::GatewayClass(status) => assert_eq!(
+            said(&status.conditions),
+            ["Accepted=False/Unsupported@7: the object is invalid: spec.x: is wrong"]
+        ),
+        other => panic!("{other:?}"),
+    }
+    for key in ["GatewayClass/theirs", "BackendTLSPolicy/p"].map(|key| key_of(key).unwrap()) {
+        assert!(!resolved.statuses.contains_key(&key) && resolved.diagnostics.contains_key(&key), "{key}");
+    }
+}
+
 #[test]
 fn classes_of_others_are_not_ours() {
     let other = json!({"GatewayClass": "other", "controllerName": "example.com/other"});
