@@ -169,6 +169,13 @@ impl Cluster {
         self.components.iter_mut().filter(|component| component.name == name).for_each(Component::kill);
     }
 
+    /// The number of the process that runs as the program of this name; one of [`Self::run`]'s in the cluster's
+    /// network is that program itself.
+    #[must_use]
+    pub fn process(&self, name: &str) -> Option<i32> {
+        self.components.iter().find(|component| component.name == name).map(|component| component.id.number())
+    }
+
     /// A folder of the cluster's, which goes with it.
     #[must_use]
     pub fn folder(&self) -> &Path {

@@ -64,6 +64,9 @@ pub enum Error {
     /// The API server cannot be asked.
     #[error("the API server: {0}")]
     Api(#[source] Box<kube::Error>),
+    /// What was to be measured did not happen.
+    #[error("nothing to measure: {0}")]
+    Measurement(String),
     /// A kubeconfig that kube does not take.
     #[error("the kubeconfig: {0}")]
     Kubeconfig(#[source] Box<kube::config::KubeconfigError>),

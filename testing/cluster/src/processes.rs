@@ -31,6 +31,10 @@ impl ProcessId {
         Self { pid, started: running_since(pid).unwrap_or_default() }
     }
 
+    pub(crate) const fn number(&self) -> i32 {
+        self.pid
+    }
+
     pub(crate) fn is_alive(&self) -> bool {
         running_since(self.pid) == Some(self.started)
     }
