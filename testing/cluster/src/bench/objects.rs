@@ -91,9 +91,10 @@ pub(super) fn rules(service: &str) -> Value {
     json!([{"backendRefs": [{"name": service, "port": 80}]}])
 }
 
-/// A Service whose endpoints are made by hand.
+/// A Service whose endpoints are made by hand; without an address, which takes the API server long to allot.
 pub(super) fn service(name: &str) -> Value {
-    json!({"metadata": {"name": name}, "spec": {"ports": [{"name": "http", "port": 80}]}})
+    let ports = json!([{"name": "http", "port": 80}]);
+    json!({"metadata": {"name": name}, "spec": {"clusterIP": "None", "ports": ports}})
 }
 
 /// The endpoints of the Service of this name.
