@@ -1,5 +1,6 @@
-//! What files come to, without serving them: for `check` and `status`.
+//! What files or a cluster come to, without serving them: for `check`, `status` and `explain`.
 
+mod cluster;
 mod consequences;
 mod references;
 
@@ -10,6 +11,8 @@ use portcullis_files::Sources;
 use portcullis_resolve::{Engine, Resolver};
 use portcullis_store::{Change, Store};
 
+use crate::controller::AccessOptions;
+use crate::exit::Failure;
 use consequences::without_consequences;
 use references::References;
 
@@ -26,6 +29,11 @@ pub(crate) struct Offline {
 }
 
 impl Offline {
+    /// Reads the cluster if one is named, else files and folders.
+    pub(crate) fn open(paths: &[PathBuf], access: &AccessOptions) -> Result<Self, Failure> {
+        if access.is_given() { cluster::read(access) } else { Ok(Self::read(paths)) }
+    }
+
     /// Reads files and folders.
     pub(crate) fn read(paths: &[PathBuf]) -> Self {
         let loaded = portcullis_files::load(paths);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use portcullis_api::Diagnostic;
 
+use crate::controller::AccessOptions;
 use crate::exit::{Failure, Outcome};
 use crate::offline::Offline;
 use crate::output;
@@ -15,11 +16,14 @@ use crate::statuses::{Statuses, now, status_json};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   portcullis status examples/quickstart
-  portcullis status -o json - < gateway.yaml")]
+  portcullis status -o json - < gateway.yaml
+  portcullis status --context staging")]
 pub(crate) struct Status {
     /// Files and folders (*.yaml, *.yml, *.json, recursively); - is standard input
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present_any = ["kubeconfig", "context"], conflicts_with_all = ["kubeconfig", "context"])]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    access: AccessOptions,
     /// For whom to print it
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Format,
@@ -34,7 +38,7 @@ enum Format {
 
 impl Status {
     pub(crate) fn run(&self) -> Result<Outcome, Failure> {
-        let offline = Offline::read(&self.paths);
+        let offline = Offline::open(&self.paths, &self.access)?;
         let (mut statuses, now) = (Statuses::default(), now());
         for (object, status) in &offline.resolver.resolved().statuses {
             statuses.update(object, Some(status_json(status)), &now);

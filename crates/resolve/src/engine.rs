@@ -120,8 +120,10 @@ impl Engine {
     /// The native data plane, serving objects from a cluster.
     #[must_use]
     pub fn native_in_cluster(upstreams: UpstreamScope) -> Engine {
-        let source = Source::Cluster(vec![NATIVE_CONTROLLER.into()]);
-        Engine { source, upstreams, ..Engine::native_from_files() }
+        let mut engine = Engine::native_from_files();
+        // Only in a cluster is there something to label: the Service of each Gateway.
+        engine.capabilities.features.insert("GatewayInfrastructure");
+        Engine { source: Source::Cluster(vec![NATIVE_CONTROLLER.into()]), upstreams, ..engine }
     }
 
     /// The same engine where nothing is served: ports count as bound unless somebody says otherwise.

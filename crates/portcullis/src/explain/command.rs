@@ -6,6 +6,7 @@ use clap::Args;
 use portcullis_api::Diagnostic;
 
 use super::{Question, explain, text};
+use crate::controller::AccessOptions;
 use crate::exit::{Failure, Outcome};
 use crate::offline::Offline;
 use crate::output::{self, Output};
@@ -13,7 +14,7 @@ use crate::render::{Paint, diagnostics_text};
 
 /// Say which listener, route, rule, filters and endpoints a request meets, and why not the others
 #[derive(Args, Debug)]
-#[command(override_usage = "portcullis explain [OPTIONS] [METHOD] URL --from PATH...")]
+#[command(override_usage = "portcullis explain [OPTIONS] [METHOD] URL {--from PATH...|--context NAME}")]
 #[command(after_help = "Examples:
   portcullis explain http://shop.localhost/ --from examples/quickstart
   portcullis explain POST https://shop.localhost/ -H 'x-version: 2' --from gateway.yaml -o json
@@ -27,8 +28,10 @@ pub(crate) struct Explain {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
     /// Files and folders (*.yaml, *.yml, *.json, recursively); - is standard input; may be repeated
-    #[arg(long, value_name = "PATH", required = true)]
+    #[arg(long, value_name = "PATH", required_unless_present_any = ["kubeconfig", "context"], conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
+    #[command(flatten)]
+    access: AccessOptions,
     /// What `run` was told to add to every listener's port
     #[arg(long, value_name = "N", default_value_t = 0)]
     port_offset: u16,
@@ -49,7 +52,7 @@ impl Explain {
         })?;
         let question = question.behind_offset(self.port_offset);
         let paths: Vec<PathBuf> = self.from.iter().cloned().chain(more.iter().map(PathBuf::from)).collect();
-        let offline = Offline::read(&paths);
+        let offline = Offline::open(&paths, &self.access)?;
         let answer = explain(&offline.resolver.resolved().model, &question);
         match self.output {
             Output::Text => output::print(&text(&answer, Paint::stdout()))?,
