@@ -7,7 +7,7 @@ use crate::process::Failure;
 use crate::tools::{self, CURL, GO, IP};
 
 /// What to run.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Options {
     /// One test of the suite alone, such as `HTTPRouteWeight`; writes no report.
     #[arg(long, value_name = "TEST")]

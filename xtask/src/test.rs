@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
+use crate::conformance;
 use crate::process::{self, Failure, step};
 use crate::tools::{self, CURL, GO, H2LOAD, IP, OPENSSL};
 
@@ -45,6 +46,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     step("release build", || {
         process::run(&mut process::cargo(&["build", "--release", "--package", "portcullis", "--locked"]))
     })?;
+    if portcullis_cluster_testing::is_possible() {
+        step("official conformance suite", || conformance::run(&conformance::Options::default()))?;
+    }
     step("tests", || {
         process::run(&mut process::cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]))
     })?;
