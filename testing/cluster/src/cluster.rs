@@ -176,6 +176,11 @@ impl Cluster {
         self.components.iter().find(|component| component.name == name).map(|component| component.id.number())
     }
 
+    /// Ends a program that runs in the cluster as its supervisor would, with SIGTERM, and waits until it is gone.
+    pub fn terminate(&mut self, name: &str) {
+        self.components.iter_mut().filter(|component| component.name == name).for_each(Component::terminate);
+    }
+
     /// A folder of the cluster's, which goes with it.
     #[must_use]
     pub fn folder(&self) -> &Path {

@@ -41,9 +41,13 @@ impl ProcessId {
 
     /// Ends the process, at once.
     pub(crate) fn kill(&self) {
+        self.send(Signal::KILL);
+    }
+
+    fn send(&self, signal: Signal) {
         if let (true, Some(pid)) = (self.is_alive(), Pid::from_raw(self.pid)) {
             // One that has just ended is what we want.
-            let _ = kill_process(pid, Signal::KILL);
+            let _ = kill_process(pid, signal);
         }
     }
 }
@@ -77,6 +81,12 @@ impl Component {
     /// Ends the program, at once, and waits until it is gone.
     pub(crate) fn kill(&mut self) {
         self.id.kill();
+        self.reap();
+    }
+
+    /// Asks the program to end, and waits until it is gone.
+    pub(crate) fn terminate(&mut self) {
+        self.id.send(Signal::TERM);
         self.reap();
     }
 

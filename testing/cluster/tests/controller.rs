@@ -1,0 +1,24 @@
+//! The controller against a real API server: what it says, when it writes, and what it makes of faults.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "controller/audit.rs"]
+mod audit;
+#[path = "controller/client.rs"]
+mod client;
+#[path = "controller/outages.rs"]
+mod outages;
+#[path = "controller/quickstart.rs"]
+mod quickstart;
+#[path = "controller/quiet.rs"]
+mod quiet;
+#[path = "controller/site.rs"]
+mod site;
+#[path = "controller/stage.rs"]
+mod stage;
