@@ -85,6 +85,7 @@ impl Work {
                     self.follow(taken).await?;
                 }
                 batch = self.feed.next() => self.take(batch).await?,
+                overdue = self.statuses.overdue() => self.statuses.want(&self.control, overdue),
                 Ok(()) = self.leading.changed() => self.follow_always().await?,
                 report = self.gateways.published() => {
                     let taken = self.control.take(vec![Change::Report(report)]).await?;

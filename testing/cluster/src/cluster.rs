@@ -176,9 +176,11 @@ impl Cluster {
         self.components.iter().find(|component| component.name == name).map(|component| component.id.number())
     }
 
-    /// Ends a program that runs in the cluster as its supervisor would, with SIGTERM, and waits until it is gone.
-    pub fn terminate(&mut self, name: &str) {
-        self.components.iter_mut().filter(|component| component.name == name).for_each(Component::terminate);
+    /// Ends a program that runs in the cluster as its supervisor would, with SIGTERM, and waits until it is gone;
+    /// says whether it ran.
+    pub fn terminate(&mut self, name: &str) -> bool {
+        let component = self.components.iter_mut().find(|component| component.name == name);
+        component.is_some_and(Component::terminate)
     }
 
     /// A folder of the cluster's, which goes with it.

@@ -84,10 +84,12 @@ impl Component {
         self.reap();
     }
 
-    /// Asks the program to end, and waits until it is gone.
-    pub(crate) fn terminate(&mut self) {
+    /// Asks the program to end, and waits until it is gone; says whether it ran.
+    pub(crate) fn terminate(&mut self) -> bool {
+        let ran = self.id.is_alive();
         self.id.send(Signal::TERM);
         self.reap();
+        ran
     }
 
     /// Waits for a program that has been ended.

@@ -12,12 +12,24 @@
 mod audit;
 #[path = "controller/client.rs"]
 mod client;
+#[path = "controller/definitions.rs"]
+mod definitions;
+#[path = "controller/flood.rs"]
+mod flood;
+#[path = "controller/leaders.rs"]
+mod leaders;
+#[path = "controller/many.rs"]
+mod many;
 #[path = "controller/outages.rs"]
 mod outages;
 #[path = "controller/quickstart.rs"]
 mod quickstart;
 #[path = "controller/quiet.rs"]
 mod quiet;
+#[path = "controller/rights.rs"]
+mod rights;
+#[path = "controller/rivals.rs"]
+mod rivals;
 #[path = "controller/site.rs"]
 mod site;
 #[path = "controller/stage.rs"]

@@ -37,11 +37,12 @@ async fn traffic_does_not_notice_an_outage_and_what_follows_is_quiet() {
         stage.accepted(SITE, name).await;
         eprintln!("{name}: status after {:?}", begun.elapsed());
         let (wrong, right) = visitor.end().await;
-        assert_eq!((wrong, right > 100), (Vec::new(), true), "{right} right answers");
+        assert_eq!((wrong, right > 20), (Vec::new(), true), "{right} right answers");
         stage.attached(2 + usize::from(forgets)).await;
         let written = audit.writes(&stage.cluster);
-        let written: Vec<String> =
+        let mut written: Vec<String> =
             written.into_iter().map(|asked| format!("{} {}", asked.resource, asked.name)).collect();
-        assert_eq!(written, [format!("httproutes/status {name}"), "gateways/status web".to_owned()]);
+        written.sort();
+        assert_eq!(written, ["gateways/status web".to_owned(), format!("httproutes/status {name}")]);
     }
 }

@@ -64,6 +64,16 @@ impl Stage {
         self.cluster.start_controller(CONTROLLER, &self.program, &self.kubeconfig).unwrap();
     }
 
+    /// Starts a controller beside the first one.
+    pub(crate) fn start_standby(&mut self, name: &str) {
+        let network = self.cluster.network();
+        let mut command = network.command(&self.program);
+        command.args(["controller", "--admin", "off", "--kubeconfig"]).arg(&self.kubeconfig);
+        command.args(["--address-pool", &network.gateway_addresses().to_string()]);
+        command.env("POD_NAMESPACE", "portcullis").env("POD_NAME", name);
+        self.cluster.run(name, &mut command).unwrap();
+    }
+
     /// Objects of the Gateway API in one of its versions, in this namespace, or of the cluster.
     pub(crate) fn objects(&self, version: &str, kind: &str, namespace: &str) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk("gateway.networking.k8s.io", version, kind);
