@@ -68,6 +68,7 @@ async fn look_again_and_again(client: Client, signals: &Sender<Signal>, look: &N
     let mut pauses = Pauses::new(FIRST_PAUSE);
     let mut soon = [].iter();
     loop {
+        let mut failed = None;
         let signal = match served(&client, told.as_ref()).await {
             Ok(now) => {
                 pauses.reset();
@@ -76,16 +77,19 @@ async fn look_again_and_again(client: Client, signals: &Sender<Signal>, look: &N
                     Signal::Served(now)
                 })
             }
-            Err(failure) => Some(Signal::DiscoveryFailed(failure.message)),
+            Err(failure) => {
+                failed = Some(failure.clone());
+                Some(Signal::DiscoveryFailed(failure.message))
+            }
         };
-        has_failed = matches!(signal, Some(Signal::DiscoveryFailed(_)));
+        has_failed = failed.is_some();
         if let Some(signal) = signal
             && signals.send(signal).await.is_err()
         {
             return;
         }
-        if has_failed {
-            pauses.pause().await;
+        if let Some(failure) = failed {
+            pauses.pause_after(&failure).await;
             continue;
         }
         let wait = soon.next().copied().unwrap_or(DISCOVERY_INTERVAL);

@@ -13,6 +13,8 @@ pub(crate) const REFERRERS_TO_CONFIRM: usize = 64;
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause after failures, before its jitter: the most that catching up waits for.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// The same while the API server cannot be reached at all, to which trying again is no burden.
+pub(crate) const LONGEST_PAUSE_UNREACHED: Duration = Duration::from_secs(2);
 /// The first pause after a failed read of one object.
 pub(crate) const FIRST_PAUSE_OF_READS: Duration = Duration::from_millis(20);
 /// How long one read may take. Nothing else ends a request that an API server never answers.

@@ -78,10 +78,10 @@ where
                 if way == Way::Streamed && matches!(failure.code, Some(400 | 422)) {
                     return End::OtherWay;
                 }
-                if events.send(wrap(Event::Failed(failure))).await.is_err() {
+                if events.send(wrap(Event::Failed(failure.clone()))).await.is_err() {
                     return End::Unwanted;
                 }
-                pauses.pause().await;
+                pauses.pause_after(&failure).await;
                 continue;
             }
             None => return End::OtherWay,

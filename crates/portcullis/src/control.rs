@@ -76,7 +76,18 @@ impl Control {
 
     /// Takes changes and lets everybody know who has to.
     pub(crate) async fn take(&mut self, changes: Vec<Change>) -> Result<Taken, Failure> {
+        self.take_with(changes, |_, _| Vec::new()).await
+    }
+
+    /// The same, with the changes that follow from these: they are judged as one.
+    pub(crate) async fn take_with(
+        &mut self,
+        changes: Vec<Change>,
+        more: impl FnOnce(&Store, &ChangeSet) -> Vec<Change>,
+    ) -> Result<Taken, Failure> {
         let mut set = self.store.apply(changes);
+        let more = more(&self.store, &set);
+        set.merge(self.store.apply(more));
         if let Some(stand_ins) = &mut self.stand_ins
             && StandIns::concerns(&set)
         {

@@ -12,7 +12,7 @@ use portcullis_cluster::{Batch, Client, Election, Feed, Problem};
 use portcullis_files::Sources;
 use portcullis_proxy::{ProxyHandle, Report};
 use portcullis_resolve::Engine;
-use portcullis_store::Change;
+use portcullis_store::{Change, ChangeSet, Store};
 use tokio::sync::{mpsc, watch};
 
 use crate::control::{Control, Taken};
@@ -82,14 +82,14 @@ impl Work {
                 },
                 Some(report) = reports.recv() => {
                     let taken = self.control.hear(vec![report]).await?;
-                    self.follow(taken).await?;
+                    self.tell(taken, false);
                 }
                 batch = self.feed.next() => self.take(batch).await?,
                 overdue = self.statuses.overdue() => self.statuses.want(&self.control, overdue),
-                Ok(()) = self.leading.changed() => self.follow_always().await?,
+                // Whoever leads now has to look at everything.
+                Ok(()) = self.leading.changed() => self.settle(Vec::new(), true).await?,
                 report = self.gateways.published() => {
-                    let taken = self.control.take(vec![Change::Report(report)]).await?;
-                    self.follow(taken).await?;
+                    self.settle(vec![Change::Report(report)], false).await?;
                 }
             }
         }
@@ -109,36 +109,29 @@ impl Work {
             changes = self.gateways.beginning();
             changes.extend(self.gathered.take().into_iter().flatten());
         }
-        let taken = self.control.take(changes).await?;
-        match reallot {
-            true => self.settle(taken, true).await,
-            false => self.follow(taken).await,
-        }
+        self.settle(changes, reallot).await
     }
 
-    /// Lets those hear of it that a change concerns.
-    async fn follow(&mut self, taken: Taken) -> Result<(), Failure> {
-        self.settle(taken, false).await
-    }
-
-    /// Whoever leads now has to look at everything.
-    async fn follow_always(&mut self) -> Result<(), Failure> {
-        self.settle(Taken::default(), true).await
-    }
-
-    async fn settle(&mut self, mut taken: Taken, anew: bool) -> Result<(), Failure> {
-        if self.gathered.is_some() {
+    /// Takes changes, and lets those hear of them that they concern. What is allotted because of them belongs to
+    /// them, so that no Gateway is judged without the address that it is about to get.
+    async fn settle(&mut self, changes: Vec<Change>, anew: bool) -> Result<(), Failure> {
+        if let Some(gathered) = &mut self.gathered {
+            gathered.extend(changes);
             return Ok(());
         }
-        let allotted = self.gateways.allot(self.control.store(), &taken.changes, anew);
-        if !allotted.is_empty() {
-            let more = self.control.take(allotted).await?;
-            taken.changes.merge(more.changes);
-            taken.judged.extend(more.judged);
+        let gateways = &mut self.gateways;
+        let allot = |store: &Store, changes: &ChangeSet| gateways.allot(store, changes, anew);
+        let taken = self.control.take_with(changes, allot).await?;
+        self.tell(taken, anew);
+        Ok(())
+    }
+
+    fn tell(&mut self, taken: Taken, anew: bool) {
+        if self.gathered.is_some() {
+            return;
         }
         self.statuses.want(&self.control, taken.judged);
         self.gateways.expose(&self.control, &taken.changes, anew);
-        Ok(())
     }
 }
 
