@@ -13,7 +13,6 @@ use portcullis_model::{HostPattern, Origin, Route};
 use crate::causes::{Cause, ROUTE_NO_MATCHING_HOSTNAME, ROUTE_NO_MATCHING_PARENT, ROUTE_NOT_ALLOWED};
 use crate::gateways::OurGateway;
 use crate::http_routes::Meaning;
-use crate::listener_sets::{Place, PlaceOf};
 use crate::listeners::{DeclaredListeners, parent_of};
 use crate::memo::{Changes, Query};
 use crate::namespaces::Allowed;
@@ -46,11 +45,6 @@ impl Query for AttachPoints {
     type Value = Option<Parent>;
 
     fn compute(&self, view: &View<'_>) -> Option<Parent> {
-        if self.parent.kind == Kind::ListenerSet
-            && *view.get(&PlaceOf { set: self.parent.clone() }) == Place::Nowhere
-        {
-            return None;
-        }
         let gateway = view.get(&OurGateway { key: parent_of(view, &self.parent)? });
         let controller = gateway.as_ref().as_ref()?.class.controller.clone();
         let listeners = view.get(&DeclaredListeners { owner: self.parent.clone() });

@@ -73,6 +73,10 @@ fn follow(engine: &Engine, edits: &[Edit], reached: &mut Reached) -> Result<(), 
         if let Some((key, _)) = silent {
             return Err(format!("{edit}: the status of {key} changed silently"));
         }
+        let gone = statuses.keys().find(|key| !resolved.statuses.contains_key(*key));
+        if let Some(key) = gone.filter(|key| !changed.objects.contains(*key)) {
+            return Err(format!("{edit}: {key} lost its status silently"));
+        }
         reached.note(&store, resolved);
     }
     Ok(())
