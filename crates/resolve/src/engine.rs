@@ -56,12 +56,14 @@ pub struct Capabilities {
 
 /// Features of the Gateway API that the native data plane has in effect.
 ///
-/// Source: the feature names of the Gateway API v1.7.0 (`pkg/features`).
+/// Source: the feature names of the Gateway API v1.7.0 (`pkg/features`). Files and clusters tell the same, though there is
+/// nothing to label where no Service stands for a Gateway.
 const NATIVE_FEATURES: &[&str] = &[
     "Gateway",
     "GatewayAddressEmpty",
     "GatewayHTTPListenerIsolation",
     "GatewayHTTPSListenerDetectMisdirectedRequests",
+    "GatewayInfrastructure",
     "GatewayPort8080",
     "GatewayRouteHostnameIntersectionPrecedence",
     "GatewayStaticAddresses",
@@ -120,10 +122,8 @@ impl Engine {
     /// The native data plane, serving objects from a cluster.
     #[must_use]
     pub fn native_in_cluster(upstreams: UpstreamScope) -> Engine {
-        let mut engine = Engine::native_from_files();
-        // Only in a cluster is there something to label: the Service of each Gateway.
-        engine.capabilities.features.insert("GatewayInfrastructure");
-        Engine { source: Source::Cluster(vec![NATIVE_CONTROLLER.into()]), upstreams, ..engine }
+        let source = Source::Cluster(vec![NATIVE_CONTROLLER.into()]);
+        Engine { source, upstreams, ..Engine::native_from_files() }
     }
 
     /// The same engine where nothing is served: ports count as bound unless somebody says otherwise.
