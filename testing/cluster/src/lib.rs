@@ -8,7 +8,7 @@
 //! Read in this order: [`cluster`] (starting, reaching and disturbing one), [`control_plane`] (the
 //! upstream programs and their command lines), [`node`] (the node that runs pods as processes), [`bundle`]
 //! (the Gateway API's CRDs), [`network`], [`controller`] (Portcullis in a cluster), [`conformance`] (the official
-//! suite there), [`bench`] (what is measured there).
+//! suite there), [`mod@bench`] (what is measured there).
 #![forbid(unsafe_code)]
 
 pub mod bench;
