@@ -22,6 +22,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"];
         process::run(&mut process::cargo(&clippy))
     })?;
+    step("documentation", || {
+        // With private items: a crate's table of contents names modules that only its maintainers can open.
+        let doc = ["doc", "--workspace", "--no-deps", "--locked", "--quiet", "--document-private-items"];
+        let mut doc = process::cargo(&doc);
+        process::run(doc.env("RUSTDOCFLAGS", "--deny warnings --allow rustdoc::private_intra_doc_links"))
+    })?;
     if options.quick {
         return step("unit tests", || {
             process::run(&mut process::cargo(&[
@@ -51,12 +57,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     step("tests", || {
         process::run(&mut process::cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]))
-    })?;
-    step("documentation", || {
-        // With private items: a crate's table of contents names modules that only its maintainers can open.
-        let doc = ["doc", "--workspace", "--no-deps", "--locked", "--quiet", "--document-private-items"];
-        let mut doc = process::cargo(&doc);
-        process::run(doc.env("RUSTDOCFLAGS", "--deny warnings --allow rustdoc::private_intra_doc_links"))
     })
 }
 

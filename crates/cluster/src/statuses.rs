@@ -1,6 +1,6 @@
 //! What is written into an object's `status`: ours, beside what others have put there.
 //!
-//! Pure. [`merge`] takes the status as it was read and the one that we want, [`withdraw`] takes back what we wrote
+//! Pure. [`merge`] takes the status as it was read and the one that we want, [`withdraw()`] takes back what we wrote
 //! on an object that is no more our concern. Both answer what to write, or that nothing differs.
 //!
 //! What is not ours comes back unchanged in every field. `status.parents` and `status.ancestors` name the owner of
