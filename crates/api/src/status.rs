@@ -72,6 +72,13 @@ impl Condition {
     }
 }
 
+/// How the condition of a type stands among these; none where it is not among them.
+#[must_use]
+pub fn verdict<'a>(conditions: &'a [Condition], condition_type: &str) -> Option<&'a ConditionStatus> {
+    let condition = conditions.iter().find(|condition| condition.condition_type.as_str() == condition_type);
+    condition.map(|condition| &condition.status)
+}
+
 object! {
     /// The status of a route: a verdict per parent.
     #[derive(Eq, Default)]

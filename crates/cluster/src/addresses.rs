@@ -8,8 +8,8 @@ mod node;
 mod pool;
 mod published;
 
-pub use allotment::Allotment;
 pub(crate) use allotment::is_ours;
+pub use allotment::{Allotment, shown};
 pub use node::node_addresses;
 pub use pool::Pool;
 pub use published::follow_published;

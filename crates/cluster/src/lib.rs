@@ -3,7 +3,7 @@
 //! Nothing here decides what an object means; watched objects take the same way as files do (admission, defaults,
 //! decoding in `portcullis-api`).
 //!
-//! Read in this order: [`connect`] (the client), [`Feed`] and [`Batch`] (what a cluster says, whole and in order),
+//! Read in this order: [`connect()`] (the client), [`Feed`] and [`Batch`] (what a cluster says, whole and in order),
 //! `mirror` (what is handed on when), `watch`, `discovery` and `reads` (what the API server is asked).
 //!
 //! The way back: `statuses` (what is written beside what others have written), [`StatusWriter`] (when),
@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod addresses;
+mod age;
 mod batch;
 mod connect;
 mod discovery;

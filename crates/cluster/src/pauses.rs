@@ -39,7 +39,8 @@ impl Pauses {
     }
 }
 
-fn row(first: Duration, longest: Duration) -> ExponentialBackoff {
+/// Pauses after failures in a row: each twice as long as the one before, with as much jitter again.
+pub(crate) fn row(first: Duration, longest: Duration) -> ExponentialBackoff {
     let builder = ExponentialBuilder::default().with_min_delay(first).with_max_delay(longest);
     builder.without_max_times().with_jitter().build()
 }

@@ -8,13 +8,11 @@ use crate::signal::{Failure, Signal};
 use kube::api::ListParams;
 use kube::{Api, Client};
 use portcullis_api::{Kind, ObjectKey};
+use portcullis_store::SERVICE_NAME;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Sender;
 use tokio::time::timeout;
-
-/// The label by which an EndpointSlice names its Service.
-pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// What must be read before an object can be judged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

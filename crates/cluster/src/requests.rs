@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use http::{Method, Request};
-use kube::Client;
+use kube::{Client, Resource};
 use portcullis_api::ObjectKey;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+use crate::kinds::resource;
+use crate::raw::Raw;
 
 /// Why the API server did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,15 +71,8 @@ impl From<kube::Error> for Refusal {
 
 /// The path of an object in a served version, such as `/apis/gateway.networking.k8s.io/v1/…`.
 pub(crate) fn path(key: &ObjectKey, version: &str) -> String {
-    let root = match key.kind.group() {
-        "" => format!("/api/{version}"),
-        group => format!("/apis/{group}/{version}"),
-    };
-    let (plural, name) = (key.kind.plural(), &key.name);
-    match key.kind.is_namespaced() {
-        true => format!("{root}/namespaces/{}/{plural}/{name}", key.namespace),
-        false => format!("{root}/{plural}/{name}"),
-    }
+    let namespace = key.kind.is_namespaced().then_some(&*key.namespace);
+    format!("{}/{}", Raw::url_path(&resource(key.kind, version), namespace), key.name)
 }
 
 /// Reads an object.

@@ -90,9 +90,7 @@ mod tests {
     use super::*;
 
     fn checked(yaml: &str) -> String {
-        let file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
-        std::fs::write(file.path(), yaml).unwrap();
-        let offline = Offline::read(&[file.path().to_owned()]);
+        let (offline, _) = Offline::of(yaml);
         text(&findings(&offline, 0), false, offline.written(), Paint::PLAIN)
     }
 

@@ -36,7 +36,7 @@ impl Controller {
         let client = self.access.connect().await?;
         let mut signals = Signals::listen()?;
         let (proxy, mut reports) = data_plane::start(options)?;
-        let election = Election::start(client.clone(), self.candidate()?);
+        let election = Election::start(client.clone(), self.candidate());
         let control = Control::new(engine, Arc::clone(&proxy), 0, None, Sources::default());
         let mut work = Work::new(self, client, control, election.leading());
         let ended = work.until_told(&mut reports, &mut signals, &proxy).await;
@@ -100,14 +100,11 @@ impl Work {
         let reallot = self.gateways.see(&batch.seen);
         self.statuses.see(batch.seen);
         let mut changes = batch.changes;
-        if let Some(gathered) = &mut self.gathered {
-            gathered.append(&mut changes);
-            if !batch.synced {
-                return Ok(());
-            }
+        if batch.synced
+            && let Some(gathered) = self.gathered.take()
+        {
             tracing::info!("the cluster is read");
-            changes = self.gateways.beginning();
-            changes.extend(self.gathered.take().into_iter().flatten());
+            changes = [self.gateways.beginning(), gathered, changes].concat();
         }
         self.settle(changes, reallot).await
     }

@@ -43,6 +43,14 @@ impl Offline {
         Self { store, sources: loaded.sources, refusals: loaded.diagnostics, resolver }
     }
 
+    /// Reads a text as if it were a file, whose path is in its findings.
+    #[cfg(test)]
+    pub(crate) fn of(text: &str) -> (Self, PathBuf) {
+        let file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        (Self::read(&[file.path().to_owned()]), file.path().to_owned())
+    }
+
     /// How many objects the files hold that nobody refuses. Namespaces that no file defines are not among them.
     pub(crate) fn written(&self) -> usize {
         let place = |object: &Object| self.sources.locate(&object.key(), &FieldPath::ROOT);

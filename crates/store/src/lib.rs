@@ -22,7 +22,7 @@ mod tests;
 
 pub use bucket::{Bucket, By};
 pub use change::{Change, ChangeSet};
-pub use references::each_target;
+pub use references::{SERVICE_NAME, each_target};
 pub use report::{
     BindFailure, BindOutcome, BindPoint, PublishedAddress, Refusal, Report, ReportKey, Transport,
 };

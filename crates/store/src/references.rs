@@ -12,7 +12,7 @@ use portcullis_api::references::{
 use portcullis_api::{Kind, Object, ObjectKey};
 
 /// The label by which an EndpointSlice names its Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
+pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// A reference as its field is written; the namespace is that of the referrer where the field has none.
 trait Reference {

@@ -49,11 +49,19 @@ impl Cluster {
     /// # Errors
     /// When it cannot be started.
     pub fn start_controller(&mut self, name: &str, program: &Path, kubeconfig: &Path) -> Result<(), Error> {
+        let mut command = self.controller_command(name, program, kubeconfig);
+        self.run(name, &mut command)
+    }
+
+    /// What [`Self::start_controller`] starts, for who has options to add.
+    #[must_use]
+    pub fn controller_command(&self, name: &str, program: &Path, kubeconfig: &Path) -> Command {
         let mut command = self.network().command(program);
         command.arg("controller").arg("--kubeconfig").arg(kubeconfig);
         command.args(["--address-pool", &self.network().gateway_addresses().to_string()]);
         // What its pod would be told; leases are held under these names.
-        self.run(name, command.env("POD_NAMESPACE", ACCOUNT).env("POD_NAME", name))
+        command.env("POD_NAMESPACE", ACCOUNT).env("POD_NAME", name);
+        command
     }
 
     /// Waits until a controller that was started under this name has accepted the class.

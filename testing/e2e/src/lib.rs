@@ -12,6 +12,7 @@
 
 pub mod backend;
 pub mod certificates;
+pub mod files;
 pub mod http;
 pub mod ports;
 pub mod program;

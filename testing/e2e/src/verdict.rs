@@ -7,6 +7,9 @@ use crate::http::Answer;
 /// What a proxy answers for a backend outside that is not up, which no reading of files can know.
 pub const DOWN: &str = "503 connect_refused";
 
+/// The header that the proxies of these tests explain themselves in.
+pub const WHY: &str = "x-why";
+
 /// What both sides can say of a request; `-` stands for what there is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
@@ -22,11 +25,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Of an answer whose header `why` is the proxy's explanation, and whose body, if a backend made it, is the
+    /// Of an answer whose header [`WHY`] is the proxy's explanation, and whose body, if a backend made it, is the
     /// request as JSON.
     #[must_use]
-    pub fn met(answer: &Answer, why: &str) -> Verdict {
-        let why = answer.header(why).unwrap_or_else(|| panic!("not explained: {answer:?}"));
+    pub fn met(answer: &Answer) -> Verdict {
+        let why = answer.header(WHY).unwrap_or_else(|| panic!("not explained: {answer:?}"));
         let part = |name: &str| {
             let mut parts = why.split("; ").filter_map(|part| part.split_once('='));
             parts

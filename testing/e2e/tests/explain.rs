@@ -13,11 +13,9 @@ use std::path::{Path, PathBuf};
 
 use portcullis_api::Object;
 use portcullis_e2e::http::Connection;
+use portcullis_e2e::verdict::WHY;
 use portcullis_e2e::{Portcullis, Verdict, ports, program};
 use serde_json::Value;
-
-/// The header that the proxy explains itself in.
-const WHY: &str = "x-why";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Request {
@@ -132,7 +130,7 @@ fn done(connection: &mut Connection<std::net::TcpStream>, request: &Request) -> 
     connection.send(head.as_bytes()).unwrap();
     let answer =
         connection.receive(&request.method).unwrap_or_else(|cause| panic!("{}: {cause}", request.line()));
-    Verdict::met(&answer, WHY)
+    Verdict::met(&answer)
 }
 
 fn said(example: &Path, request: &Request, offset: u16, done: &Verdict) -> Verdict {

@@ -12,11 +12,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use portcullis_e2e::http::{Answer, Connection};
+use portcullis_e2e::verdict::WHY;
 use portcullis_e2e::{Portcullis, Verdict, ports, program, verdict};
 use serde_json::Value;
-
-/// The header that the proxy explains itself in.
-const WHY: &str = "x-why";
 
 /// Listeners for `*.a.test`, `b.a.test` and `c.test`; a route on each, and one on all.
 fn manifests(port: u16, backend: u16) -> String {
@@ -63,7 +61,7 @@ fn every_answer_is_the_one_that_explain_foretold() {
         for headers in HEADERS {
             let foretold = explain(folder.path(), port, method, host, target, headers);
             let answer = ask(port, method, host, target, headers);
-            let met = Verdict::met(&answer, WHY);
+            let met = Verdict::met(&answer);
             assert_ne!(met.outcome, verdict::DOWN);
             assert_eq!(Verdict::foretold(&foretold, &met), met, "foretold {foretold:#}\nmet {answer:?}");
             let kind = format!("{} {}", foretold["outcome"], foretold["reason"]);

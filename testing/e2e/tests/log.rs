@@ -14,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use portcullis_e2e::files::replace;
 use portcullis_e2e::{ports, program};
 
 /// A running program and the lines of its log, without their times.
@@ -83,13 +84,6 @@ spec:
   rules: [{{filters: [{{type: RequestRedirect, requestRedirect: {{port: 1}}}}]}}]
 "
     )
-}
-
-/// Writes beside the file and renames, as deployment tools do.
-fn replace(path: &Path, text: &str) {
-    let beside = path.with_extension("new");
-    fs::write(&beside, text).unwrap();
-    fs::rename(&beside, path).unwrap();
 }
 
 #[test]

@@ -9,10 +9,10 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use portcullis_e2e::files::replace;
 use portcullis_e2e::{Portcullis, http, ports, program};
 use serde_json::Value;
 
@@ -52,13 +52,6 @@ spec: {ports: [{port: 80}]}
 
 fn at(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
-}
-
-/// Writes beside the file and renames, as deployment tools do.
-fn replace(path: &Path, text: &str) {
-    let beside = path.with_extension("new");
-    fs::write(&beside, text).unwrap();
-    fs::rename(&beside, path).unwrap();
 }
 
 /// Asks until the answer is as wished; the event is on the other side of a socket.

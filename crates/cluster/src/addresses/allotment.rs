@@ -7,10 +7,9 @@ use std::sync::Arc;
 use portcullis_api::gateway::{AddressType, Gateway};
 use portcullis_api::{Kind, Object, ObjectKey};
 use portcullis_store::{Change, ChangeSet, Report, ReportKey, Store};
-use serde_json::Value;
 
 use super::pool::{Family, Pool, take};
-use crate::Seen;
+use crate::{Held, Seen};
 
 /// Gives each Gateway of ours that asks for an address one of its own, and keeps it.
 ///
@@ -40,8 +39,7 @@ impl Allotment {
     pub fn see(&mut self, seen: &[Seen]) -> bool {
         let mut changed = false;
         for Seen { key, held } in seen.iter().filter(|seen| seen.key.kind == Kind::Gateway) {
-            let addresses = held.as_ref().and_then(|held| held.status.as_deref()).map(addresses_of);
-            let addresses = addresses.unwrap_or_default();
+            let addresses = shown(held.as_ref());
             changed |= match addresses.is_empty() {
                 true => self.shown.remove(key).is_some(),
                 false => self.shown.insert(key.clone(), addresses.clone()).as_ref() != Some(&addresses),
@@ -115,8 +113,11 @@ fn one_of_each(addresses: &[IpAddr]) -> Vec<IpAddr> {
     Family::ALL.into_iter().filter_map(first).collect()
 }
 
-fn addresses_of(status: &Value) -> Vec<IpAddr> {
-    let addresses = status.get("addresses").and_then(Value::as_array).into_iter().flatten();
+/// The addresses that the status of a Gateway shows, names apart.
+#[must_use]
+pub fn shown(gateway: Option<&Held>) -> Vec<IpAddr> {
+    let status = gateway.and_then(|held| held.status.as_deref());
+    let addresses = status.and_then(|status| status.get("addresses")?.as_array()).into_iter().flatten();
     addresses.filter_map(|address| address.get("value")?.as_str()?.parse().ok()).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Secrets and ConfigMaps: only what some object refers to is read and kept.
 
 use super::Mirror;
-use super::received::Age;
+use crate::age::Age;
 use crate::batch::Subject;
 use crate::kinds::{Extent, extent};
 use crate::reads::Need;

@@ -1,13 +1,14 @@
 //! What has been handed on: whole objects from what arrives, in order, once.
 
 use super::Mirror;
-use super::received::{Age, Content, Received, held};
+use super::received::{Content, Received, held};
 use super::waiting::Waiting;
+use crate::age::Age;
 use crate::batch::{Held, Seen};
 use crate::kinds::{Extent, extent, has_status_of_ours};
 use crate::raw::Raw;
-use crate::reads::SERVICE_NAME;
 use portcullis_api::{Kind, Object, ObjectKey};
+use portcullis_store::SERVICE_NAME;
 use portcullis_store::{Change, Report, ReportKey};
 use std::sync::Arc;
 

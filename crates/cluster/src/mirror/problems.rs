@@ -13,10 +13,6 @@ impl Mirror {
         if before == message {
             return;
         }
-        match &message {
-            Some(cause) => tracing::warn!(?subject, cause, "the cluster cannot be read"),
-            None => tracing::info!(?subject, "the cluster can be read again"),
-        }
         self.batch.problems.push(Problem { subject, message });
     }
 }

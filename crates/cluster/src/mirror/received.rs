@@ -1,5 +1,6 @@
-//! [`Received`]: an object as it came, judged by admission, and [`Age`]: which of two versions is the newer.
+//! [`Received`]: an object as it came, judged by admission.
 
+use crate::age::Age;
 use crate::batch::Held;
 use crate::kinds::is_held;
 use crate::raw::Raw;
@@ -7,34 +8,6 @@ use portcullis_api::{Kind, Object, ObjectKey, admit};
 use portcullis_store::{Refusal, each_target};
 use serde_json::Value;
 use std::sync::Arc;
-
-/// How old a version of an object is.
-///
-/// `metadata.resourceVersion` is a number that grows with every write of the resource (KEP-5504).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Age {
-    text: Arc<str>,
-    number: Option<u64>,
-}
-
-impl Age {
-    pub(super) fn new(resource_version: &str) -> Self {
-        Self { text: resource_version.into(), number: resource_version.parse().ok() }
-    }
-
-    /// Whether this is newer; versions that are no numbers are in the order in which they come.
-    pub(super) fn is_newer_than(&self, other: &Self) -> bool {
-        match (self.number, other.number) {
-            (Some(this), Some(other)) => this > other,
-            _ => self.text != other.text,
-        }
-    }
-
-    /// Whether this is surely newer: what happened at the other time is over.
-    pub(super) fn is_beyond(&self, other: &Self) -> bool {
-        matches!((self.number, other.number), (Some(this), Some(other)) if this > other)
-    }
-}
 
 /// What an object is to us.
 #[derive(Debug)]

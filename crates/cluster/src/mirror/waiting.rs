@@ -1,7 +1,8 @@
 //! What is held back, and what it waits for.
 
-use super::received::{Age, Received};
+use super::received::Received;
 use super::{Mirror, Stage};
+use crate::age::Age;
 use crate::kinds::is_held;
 use crate::limits::{HOLD, REFERRERS_TO_CONFIRM};
 use crate::reads::Need;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use portcullis_api::gateway::Gateway;
 use portcullis_api::listener::{Listener, Protocol};
 use portcullis_api::{Kind, ObjectKey};
-use portcullis_store::Transport;
+use portcullis_store::{SERVICE_NAME, Transport};
 use serde_json::{Value, json};
 
 use super::names;
@@ -96,10 +96,7 @@ impl Wanted<'_> {
             .map(|port| json!({"name": port.name(), "port": port.number, "protocol": port.protocol()}));
         let ports: Vec<Value> = ports.collect();
         let key = self.key(Kind::EndpointSlice, &format!("{service}-{}", family.to_ascii_lowercase()));
-        let labels = [
-            ("kubernetes.io/service-name", service),
-            ("endpointslice.kubernetes.io/managed-by", "portcullis.dev"),
-        ];
+        let labels = [(SERVICE_NAME, service), ("endpointslice.kubernetes.io/managed-by", "portcullis.dev")];
         let metadata = self.metadata(&key, &labels);
         let slice = json!({
             "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata,

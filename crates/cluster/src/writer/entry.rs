@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::flight::Task;
 use super::pace;
 use crate::Held;
+use crate::age::Age;
 use crate::statuses::{Author, Lacks, Merge, merge, names_no_owner, withdraw};
 
 /// What we want of an object's status.
@@ -153,9 +154,8 @@ impl Entry {
 
 /// Whether one is an earlier version of the same object than the other.
 ///
-/// Resource versions are decimal numbers that grow (KEP-5504). Those of a server that keeps to no order count as
-/// newer when they come later.
+/// Versions that are no numbers count as newer when they come later.
 fn is_older(one: &Held, other: &Held) -> bool {
-    let number = |held: &Held| held.resource_version.parse::<u128>().ok();
-    one.uid == other.uid && matches!((number(one), number(other)), (Some(one), Some(other)) if one < other)
+    let age = |held: &Held| Age::new(&held.resource_version);
+    one.uid == other.uid && age(other).is_beyond(&age(one))
 }

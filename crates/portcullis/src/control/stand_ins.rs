@@ -7,7 +7,7 @@ use portcullis_api::k8s_openapi::api::core::v1::Service;
 use portcullis_api::k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 use portcullis_api::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portcullis_api::{Kind, Object, ObjectKey};
-use portcullis_store::{Bucket, Change, ChangeSet, Store};
+use portcullis_store::{Bucket, Change, ChangeSet, SERVICE_NAME, Store};
 use tokio::task::AbortHandle;
 
 use crate::address::reachable;
@@ -17,8 +17,6 @@ use crate::server;
 
 /// The label that says who wrote an EndpointSlice, and our value of it.
 const MANAGED_BY: (&str, &str) = ("endpointslice.kubernetes.io/managed-by", "echo.portcullis.dev");
-/// The label that names an EndpointSlice's Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// Echo servers, one for each port of each Service without endpoints.
 pub(crate) struct StandIns {

@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use portcullis_api::ObjectKey;
-use portcullis_api::status::ConditionStatus;
+use portcullis_api::status::{ConditionStatus, verdict};
 use portcullis_cluster::addresses::{Allotment, Pool, follow_published, node_addresses};
 use portcullis_cluster::{Client, Seen, ServiceWriter};
 use portcullis_resolve::{NATIVE_CONTROLLER, Status};
@@ -84,6 +84,5 @@ impl Gateways {
 
 fn is_accepted(control: &Control, set: &ObjectKey) -> bool {
     let Some(Status::ListenerSet(status)) = control.status(set) else { return false };
-    let accepted = status.conditions.iter().find(|condition| condition.condition_type.as_str() == "Accepted");
-    accepted.is_some_and(|condition| condition.status == ConditionStatus::True)
+    verdict(&status.conditions, "Accepted") == Some(&ConditionStatus::True)
 }

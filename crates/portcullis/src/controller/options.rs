@@ -61,21 +61,16 @@ impl Controller {
     }
 
     /// How this controller stands for election.
-    pub(super) fn candidate(&self) -> Result<Candidate, Failure> {
-        let (namespace, name) = match &self.lease {
-            Some(lease) => (lease.namespace.clone(), lease.name.clone()),
-            None => (
-                std::env::var("POD_NAMESPACE").unwrap_or_else(|_| "portcullis".to_owned()),
-                "portcullis".to_owned(),
-            ),
-        };
-        let host = std::env::var("POD_NAME").or_else(|_| {
-            let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-            Ok::<_, Failure>(host)
-        })?;
+    pub(super) fn candidate(&self) -> Candidate {
+        let Named { namespace, name } = self.lease.clone().unwrap_or_else(|| Named {
+            namespace: std::env::var("POD_NAMESPACE").unwrap_or_else(|_| "portcullis".to_owned()),
+            name: "portcullis".to_owned(),
+        });
+        let host = std::env::var("POD_NAME")
+            .unwrap_or_else(|_| rustix::system::uname().nodename().to_string_lossy().into_owned());
         // Two on one host, or a pod that was started again, are two candidates.
         let identity = format!("{host}_{}_{}", std::process::id(), jiff::Timestamp::now().as_millisecond());
-        Ok(Candidate { namespace, name, identity })
+        Candidate { namespace, name, identity }
     }
 }
 
@@ -149,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_lease_has_a_namespace_and_every_candidate_a_name_of_its_own() {
-        let one = parse("--lease edge/lock").unwrap().candidate().unwrap();
+        let one = parse("--lease edge/lock").unwrap().candidate();
         assert_eq!((one.namespace.as_str(), one.name.as_str()), ("edge", "lock"));
         assert!(one.identity.contains(&std::process::id().to_string()));
         for wrong in ["--lease lock", "--lease /x", "--lease a/b/c", "--publish-service x"] {

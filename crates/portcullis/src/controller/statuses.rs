@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_api::ObjectKey;
-use portcullis_api::status::{Condition, ConditionStatus};
+use portcullis_api::status::{Condition, ConditionStatus, verdict};
 use portcullis_cluster::{Client, Seen, StatusWriter};
 use portcullis_resolve::{NATIVE_CONTROLLER, Status};
 use tokio::sync::watch;
@@ -77,11 +77,8 @@ impl Statuses {
 
 /// Whether it is not known yet if something is served.
 fn awaits_the_proxy(status: &Status) -> bool {
-    let is_unsure = |conditions: &[Condition]| {
-        conditions.iter().any(|condition| {
-            condition.condition_type.as_str() == "Programmed" && condition.status == ConditionStatus::Unknown
-        })
-    };
+    let is_unsure =
+        |conditions: &[Condition]| verdict(conditions, "Programmed") == Some(&ConditionStatus::Unknown);
     let listeners = match status {
         Status::Gateway(status) if is_unsure(&status.conditions) => return true,
         Status::ListenerSet(status) if is_unsure(&status.conditions) => return true,

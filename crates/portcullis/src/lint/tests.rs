@@ -47,9 +47,7 @@ const NOW: i64 = 1_898_553_600;
 
 /// What lint finds in a text: code, object, and path.
 fn found(text: &str) -> Vec<(&'static str, String, String)> {
-    let file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
-    std::fs::write(file.path(), text).unwrap();
-    let offline = Offline::read(&[file.path().to_owned()]);
+    let (offline, _) = Offline::of(text);
     assert_eq!(offline.refusals, []);
     let found = lint(&offline.store, offline.resolver.resolved(), NOW);
     found.iter().map(|d| (d.rule.code, d.object.as_ref().unwrap().to_string(), d.path.to_string())).collect()

@@ -2,7 +2,7 @@
 
 use portcullis_api::listener::ListenerStatus;
 use portcullis_api::secret::Secret;
-use portcullis_api::status::{Condition, ConditionStatus};
+use portcullis_api::status::{ConditionStatus, verdict};
 use portcullis_api::{Diagnostic, FieldPath, Kind, Object, ObjectKey};
 use portcullis_resolve::{Resolved, Status};
 use portcullis_store::{Bucket, Store};
@@ -69,10 +69,7 @@ fn of_listeners(resolved: &Resolved) -> Vec<Diagnostic> {
 
 /// Accepted, and without a route.
 fn is_idle(listener: &ListenerStatus) -> bool {
-    let accepted = |condition: &Condition| {
-        condition.condition_type.as_str() == "Accepted" && condition.status == ConditionStatus::True
-    };
-    listener.attached_routes == 0 && listener.conditions.iter().any(accepted)
+    listener.attached_routes == 0 && verdict(&listener.conditions, "Accepted") == Some(&ConditionStatus::True)
 }
 
 fn of_endpoints(resolved: &Resolved) -> Vec<Diagnostic> {

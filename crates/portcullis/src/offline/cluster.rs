@@ -1,16 +1,15 @@
 //! What a cluster holds at this moment.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
-use portcullis_api::{Kind, ObjectKey};
+use portcullis_api::Kind;
+use portcullis_cluster::addresses::shown;
 use portcullis_cluster::{Batch, Feed, Problem, Seen, Subject};
 use portcullis_files::Sources;
 use portcullis_model::UpstreamScope;
 use portcullis_resolve::{Engine, Resolver};
 use portcullis_store::{Change, Report, Store};
-use serde_json::Value;
 use tokio::time::timeout;
 
 use super::Offline;
@@ -63,20 +62,17 @@ async fn whole(access: &AccessOptions) -> Result<Batch, Failure> {
 
 /// The addresses that a Gateway has by its status: who allots them is the controller.
 fn allotted(seen: &Seen) -> Option<Change> {
-    let status = seen.held.as_ref().filter(|_| seen.key.kind == Kind::Gateway)?.status.as_deref()?;
-    let addresses = status.get("addresses").and_then(Value::as_array).into_iter().flatten();
-    let addresses: Vec<IpAddr> =
-        addresses.filter_map(|address| address.get("value")?.as_str()?.parse().ok()).collect();
-    let gateway: ObjectKey = seen.key.clone();
-    (!addresses.is_empty()).then(|| Change::Report(Report::Allotted(gateway, addresses.into())))
+    let addresses = shown(seen.held.as_ref().filter(|_| seen.key.kind == Kind::Gateway));
+    (!addresses.is_empty()).then(|| Change::Report(Report::Allotted(seen.key.clone(), addresses.into())))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
+    use portcullis_api::ObjectKey;
     use portcullis_cluster::Held;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

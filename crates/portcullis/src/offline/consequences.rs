@@ -123,9 +123,7 @@ mod tests {
 
     /// Code, object and path of each error of a text, with its hint.
     fn errors(text: &str) -> Vec<String> {
-        let file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        let offline = Offline::read(&[file.path().to_owned()]);
+        let (offline, _) = Offline::of(text);
         let found = offline.diagnostics().into_iter().filter(Diagnostic::is_error);
         found.map(|found| format!("{} {} ({})", found, found.path, found.hint())).collect()
     }

@@ -8,7 +8,9 @@ use portcullis_api::backend::BackendEndpoint;
 use portcullis_api::k8s_openapi::api::core::v1::Service;
 use portcullis_api::k8s_openapi::api::discovery::v1::{EndpointConditions, EndpointSlice};
 use portcullis_api::{FieldPath, Kind, ObjectKey};
-use portcullis_model::{Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Hostname};
+use portcullis_model::{
+    Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Hostname, UpstreamScope,
+};
 
 use super::services::find_port;
 use crate::causes::BACKEND_OUT_OF_SCOPE;
@@ -124,8 +126,11 @@ impl Query for SliceOutcome {
     type Value = Outcome;
 
     fn compute(&self, view: &View<'_>) -> Outcome {
-        let Some(slice) = view.endpoint_slice(&self.key) else { return Outcome::default() };
         let scope = &view.engine().upstreams;
+        if *scope == UpstreamScope::Anywhere {
+            return Outcome::default(); // and never asked again, whatever becomes of the slice
+        }
+        let Some(slice) = view.endpoint_slice(&self.key) else { return Outcome::default() };
         let mut findings = Vec::new();
         for (index, endpoint) in slice.endpoints.iter().flatten().enumerate() {
             let addresses = endpoint.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());

@@ -66,12 +66,8 @@ impl Stage {
 
     /// Starts a controller beside the first one.
     pub(crate) fn start_standby(&mut self, name: &str) {
-        let network = self.cluster.network();
-        let mut command = network.command(&self.program);
-        command.args(["controller", "--admin", "off", "--kubeconfig"]).arg(&self.kubeconfig);
-        command.args(["--address-pool", &network.gateway_addresses().to_string()]);
-        command.env("POD_NAMESPACE", "portcullis").env("POD_NAME", name);
-        self.cluster.run(name, &mut command).unwrap();
+        let mut command = self.cluster.controller_command(name, &self.program, &self.kubeconfig);
+        self.cluster.run(name, command.args(["--admin", "off"])).unwrap();
     }
 
     /// Objects of the Gateway API in one of its versions, in this namespace, or of the cluster.

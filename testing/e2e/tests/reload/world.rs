@@ -1,11 +1,11 @@
 //! The resources under load and the changes made to them.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use portcullis_e2e::certificates::{Authority, Pair};
+use portcullis_e2e::files::replace;
 use portcullis_e2e::http::Connection;
 use portcullis_e2e::{Backend, Portcullis, ports};
 use rustls::pki_types::ServerName;
@@ -197,10 +197,7 @@ impl World {
 
     /// Writes a file as careful tools do: beside its place, then renamed into it.
     fn write(&self, name: &str, text: &str) {
-        let place: PathBuf = self.folder.path().join(name);
-        let beside = self.folder.path().join(format!(".{name}.new"));
-        std::fs::write(&beside, text).unwrap();
-        std::fs::rename(beside, place).unwrap();
+        replace(&self.folder.path().join(name), text);
     }
 
     fn gateway(&self) -> String {

@@ -1,7 +1,7 @@
 //! Who gets which address, and keeps it.
 
 use portcullis_api::admit;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::Held;

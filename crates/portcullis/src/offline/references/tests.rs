@@ -48,12 +48,10 @@ metadata: {name: cert}
 fn said(code: &str, from: &str, to: &str) -> Vec<String> {
     let text = OBJECTS.replacen(from, to, 1);
     assert_ne!(text, OBJECTS);
-    let file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
-    std::fs::write(file.path(), text).unwrap();
-    let offline = Offline::read(&[file.path().to_owned()]);
+    let (offline, file) = Offline::of(&text);
     let found = offline.diagnostics().into_iter().filter(|found| found.rule.code == code);
     let said = found.map(|found| format!("{}; {}", found.message, found.hint()));
-    said.map(|said| said.replace(&file.path().display().to_string(), "FILE")).collect()
+    said.map(|said| said.replace(&file.display().to_string(), "FILE")).collect()
 }
 
 #[test]
