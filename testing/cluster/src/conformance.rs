@@ -55,8 +55,8 @@ pub async fn run(test: Option<&str>) -> Result<Judgement, Error> {
     let controller = controller::program()?;
     // An interrupt ends the suite and then, in order, what was started for it; not us before it.
     let _interrupts = signal(SignalKind::interrupt()).map_err(Error::file("SIGINT"))?;
-    let mut cluster =
-        Cluster::start(Options { name: "conformance".to_owned(), ..Options::default() }).await?;
+    let name = format!("conformance-{}", std::process::id());
+    let mut cluster = Cluster::start(Options { name, ..Options::default() }).await?;
     let kubeconfig = cluster.install_controller()?;
     cluster.start_controller(CONTROLLER, &controller, &kubeconfig)?;
     // The suite reads the features that the class claims before it waits for anything.

@@ -76,11 +76,15 @@ impl Cluster {
     }
 }
 
-/// The release build of Portcullis.
+/// The build of Portcullis that `PORTCULLIS_PROGRAM` names, for who works on it and cannot wait for a release build
+/// each time; else the release build.
 ///
 /// # Errors
 /// When it does not build.
 pub fn program() -> Result<PathBuf, Error> {
+    if let Some(program) = env::var_os("PORTCULLIS_PROGRAM") {
+        return Ok(program.into());
+    }
     let mut command = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     command.args(["build", "--quiet", "--locked", "--release", "--package", "portcullis"]);
     programs::output(command.current_dir(node_program::root()))?;

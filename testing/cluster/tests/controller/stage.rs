@@ -1,7 +1,6 @@
 //! A cluster with the controller in it, and what tests do and wait for there.
 
 use std::{
-    env,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -50,9 +49,7 @@ impl Stage {
             return None;
         }
         let turn = TURN.lock().await;
-        // Whoever works on the controller names a build of theirs, which need not be a release.
-        let program = env::var_os("PORTCULLIS_PROGRAM").map(PathBuf::from);
-        let program = program.unwrap_or_else(|| controller::program().unwrap());
+        let program = controller::program().unwrap();
         let name = format!("{name}-{}", std::process::id());
         let cluster = Cluster::start(Options { name, bundle }).await.unwrap();
         let client = cluster.client().await.unwrap();
