@@ -53,13 +53,25 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
     {
         return Err(format!("{word:?} is none of off, error, warn, info, debug and trace"));
     }
-    // The library that watches files tells of folders that are gone, which is no news here.
-    EnvFilter::try_new(format!("notify=error,{text}")).map_err(|error| error.to_string())
+    EnvFilter::try_new(format!("{QUIET},{text}")).map_err(|error| error.to_string())
 }
+
+/// Libraries that warn of what is no news here, or of what any peer may do as often as it likes: the log must not be
+/// a client's to fill. `notify` tells of folders that are gone, the others of faults in what they receive, which are
+/// counted by reason.
+const QUIET: &str = "notify=error,h2=error,rustls=error";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A client that sends a PING acknowledgement unasked makes `h2` warn, each time.
+    #[test]
+    fn what_a_peer_sends_is_not_logged_by_libraries() {
+        let quiet = filter("info").unwrap().to_string();
+        assert!(quiet.contains("h2=error") && quiet.contains("rustls=error"), "{quiet}");
+        assert!(filter("info,h2=debug").unwrap().to_string().contains("h2=debug"), "who asks for it gets it");
+    }
 
     #[test]
     fn a_bare_word_is_a_level() {

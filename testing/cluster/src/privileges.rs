@@ -12,8 +12,7 @@ use crate::Error;
 #[must_use]
 pub fn is_possible() -> bool {
     let lacking = match require() {
-        Ok(()) if portcullis_golang::release().is_some() => return true,
-        Ok(()) => "go is not installed".to_owned(),
+        Ok(()) => return portcullis_golang::is_usable(),
         Err(error) => error.to_string(),
     };
     assert!(env::var("CI").as_deref() != Ok("true"), "{lacking}");

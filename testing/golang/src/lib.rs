@@ -10,7 +10,7 @@ mod toolchain;
 
 pub use module::{CONFORMANCE, GATEWAY_API, Module};
 pub use program::{Output, Program, cache_folder};
-pub use toolchain::release;
+pub use toolchain::is_usable;
 
 use std::{io, path::PathBuf};
 

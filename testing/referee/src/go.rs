@@ -1,28 +1,15 @@
 //! The Go side: upstream modules as folders, the referee as a program.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
-pub use portcullis_golang::{CONFORMANCE, GATEWAY_API};
+pub use portcullis_golang::{CONFORMANCE, GATEWAY_API, is_usable};
 use portcullis_golang::{Module, Output, Program};
 
 /// Envoy Gateway: the CRD of its `Backend`.
 pub const ENVOY_GATEWAY: Module = Module::new("github.com/envoyproxy/gateway", "v1.9.1", "auto");
-
-/// Whether there is a Go that can fetch the toolchains it needs, so 1.21 or later. Without one a
-/// laptop skips, saying so, and CI fails.
-pub fn is_usable() -> bool {
-    let lacking = match portcullis_golang::release() {
-        Some(minor) if minor >= 21 => return true,
-        Some(minor) => format!("go 1.{minor} is too old to fetch newer ones"),
-        None => "go is not installed".to_owned(),
-    };
-    assert!(env::var("CI").as_deref() != Ok("true"), "{lacking}, and CI must ask the referee");
-    eprintln!("skipped: the referee of admission is a Go program, and {lacking}");
-    false
-}
 
 /// Builds `testing/admission`.
 pub fn build_referee() -> PathBuf {
