@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use portcullis_api::http_route::HttpRoute;
 use portcullis_api::references::ParentRef;
 use portcullis_api::status::ControllerName;
 use portcullis_api::{Kind, ObjectKey};
-use portcullis_model::{HostPattern, Origin, Route};
+use portcullis_model::HostPattern;
 
 use crate::causes::{Cause, ROUTE_NO_MATCHING_HOSTNAME, ROUTE_NO_MATCHING_PARENT, ROUTE_NOT_ALLOWED};
 use crate::gateways::OurGateway;
-use crate::http_routes::Meaning;
 use crate::listeners::{DeclaredListeners, parent_of};
 use crate::memo::{Changes, Query};
 use crate::namespaces::Allowed;
 use crate::origin::namespace_or;
+use crate::routes::{Common, Meaning, ServedRoute};
 use crate::view::View;
 
 /// What routes see of a Gateway or ListenerSet. Nothing if it is absent, of another kind or not ours.
@@ -79,10 +78,10 @@ impl Query for Attachments {
     type Value = Vec<Attachment>;
 
     fn compute(&self, view: &View<'_>) -> Vec<Attachment> {
-        let Some(route) = view.http_route(&self.route) else { return Vec::new() };
-        let hostnames = hostnames(&route);
+        let Some(route) = Common::read(view, &self.route) else { return Vec::new() };
+        let hostnames = route.hostnames();
         let mut attachments = Vec::new();
-        for (index, reference) in route.spec.parent_refs.iter().enumerate() {
+        for (index, reference) in route.parent_refs.iter().enumerate() {
             let Some(parent) = parent_key(reference, &self.route) else { continue };
             if let Some(found) = view.get(&AttachPoints { parent: parent.clone() }).as_ref() {
                 let listeners = narrow(view, &found.points, reference, &self.route, &hostnames);
@@ -96,18 +95,6 @@ impl Query for Attachments {
         }
         attachments
     }
-}
-
-/// The route's own hostnames; one that names none takes every host.
-pub(crate) fn hostnames(route: &HttpRoute) -> Vec<HostPattern> {
-    let mut hostnames: Vec<HostPattern> = Vec::new();
-    for hostname in &route.spec.hostnames {
-        let pattern = HostPattern::parse(hostname.as_str());
-        if !hostnames.contains(&pattern) {
-            hostnames.push(pattern);
-        }
-    }
-    if hostnames.is_empty() { vec![HostPattern::Any] } else { hostnames }
 }
 
 /// The object that a parentRef names, if it is of a kind that has listeners.
@@ -149,9 +136,10 @@ fn narrow(
     if taking.is_empty() { Err(&ROUTE_NO_MATCHING_HOSTNAME) } else { Ok(taking) }
 }
 
-type ByListener = HashMap<Arc<str>, Vec<Arc<Route>>, FixedState>;
+/// Routes by listener, each list in the order of its keys.
+type ByListener = HashMap<Arc<str>, Vec<(ObjectKey, ServedRoute)>, FixedState>;
 
-/// The accepted routes of a Gateway's or ListenerSet's own listeners, by listener, each in the order of names.
+/// The accepted routes of a Gateway's or ListenerSet's own listeners.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct RoutesOf {
     parent: ObjectKey,
@@ -164,11 +152,14 @@ impl Query for RoutesOf {
 
     fn compute(&self, view: &View<'_>) -> Self::Value {
         let mut by_listener = Self::Value::default();
-        for route in view.attached(Kind::HttpRoute, &self.parent) {
-            let taken = view.get(&TakenBy { route });
-            let Some((route, listeners)) = taken.as_ref() else { continue };
-            for (_, listener) in listeners.iter().filter(|(parent, _)| *parent == self.parent) {
-                by_listener.entry(Arc::clone(listener)).or_default().push(Arc::clone(route));
+        for kind in &view.engine().capabilities.route_kinds {
+            for key in view.attached(*kind, &self.parent) {
+                let taken = view.get(&TakenBy { route: key.clone() });
+                let Some(taken) = taken.as_ref() else { continue };
+                for (_, listener) in taken.listeners.iter().filter(|(parent, _)| *parent == self.parent) {
+                    let routes = by_listener.entry(Arc::clone(listener)).or_default();
+                    routes.push((key.clone(), taken.route.clone()));
+                }
             }
         }
         by_listener
@@ -181,21 +172,19 @@ impl Query for RoutesOf {
             let taken = view.get(query);
             let taken = taken.as_ref().as_ref();
             for (name, routes) in &mut by_listener {
-                let place =
-                    routes.binary_search_by(|route| place(&route.origin).cmp(&place_of(&query.route)));
-                let here = taken.filter(|taken| takes(taken, &self.parent, name));
-                match (place, here) {
-                    (Ok(place), Some((route, _))) => drop(routes.splice(place..=place, [Arc::clone(route)])),
+                let place = routes.binary_search_by(|(key, _)| key.cmp(&query.route));
+                let here = taken.filter(|taken| taken.is_by(&self.parent, name));
+                let entry = here.map(|taken| (query.route.clone(), taken.route.clone()));
+                match (place, entry) {
+                    (Ok(place), Some(entry)) => drop(routes.splice(place..=place, [entry])),
                     (Ok(place), None) => drop(routes.remove(place)),
-                    (Err(place), Some((route, _))) => routes.insert(place, Arc::clone(route)),
+                    (Err(place), Some(entry)) => routes.insert(place, entry),
                     (Err(_), None) => {}
                 }
             }
-            for (_, name) in
-                taken.iter().flat_map(|(_, listeners)| listeners).filter(|(to, _)| *to == self.parent)
-            {
-                if let Some((route, _)) = taken.filter(|_| !by_listener.contains_key(name)) {
-                    by_listener.insert(Arc::clone(name), vec![Arc::clone(route)]);
+            for (taken, name) in taken.iter().flat_map(|taken| taken.names_of(&self.parent)) {
+                if !by_listener.contains_key(name) {
+                    by_listener.insert(Arc::clone(name), vec![(query.route.clone(), taken.route.clone())]);
                 }
             }
         }
@@ -204,25 +193,29 @@ impl Query for RoutesOf {
     }
 }
 
-fn place(origin: &Origin) -> (&str, &str) {
-    (&origin.namespace, &origin.name)
-}
-
-fn place_of(key: &ObjectKey) -> (&str, &str) {
-    (&key.namespace, &key.name)
-}
-
-fn takes(taken: &Taken, parent: &ObjectKey, listener: &Arc<str>) -> bool {
-    taken.1.iter().any(|(to, name)| to == parent && name == listener)
-}
-
 /// An accepted route, and the listeners that take it, each once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TakenBy {
     pub(crate) route: ObjectKey,
 }
 
-type Taken = (Arc<Route>, Vec<(ObjectKey, Arc<str>)>);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) route: ServedRoute,
+    /// By the object that has the listener, and its name there.
+    listeners: Vec<(ObjectKey, Arc<str>)>,
+}
+
+impl Taken {
+    fn is_by(&self, parent: &ObjectKey, listener: &Arc<str>) -> bool {
+        self.names_of(parent).any(|(_, name)| name == listener)
+    }
+
+    /// The names of the listeners of one object, each beside this.
+    fn names_of(&self, parent: &ObjectKey) -> impl Iterator<Item = (&Taken, &Arc<str>)> {
+        self.listeners.iter().filter(move |(to, _)| to == parent).map(move |(_, name)| (self, name))
+    }
+}
 
 impl Query for TakenBy {
     type Value = Option<Taken>;
@@ -239,7 +232,7 @@ impl Query for TakenBy {
                 }
             }
         }
-        (!listeners.is_empty()).then(|| (Arc::clone(&meaning.route), listeners))
+        (!listeners.is_empty()).then(|| Taken { route: meaning.route.clone(), listeners })
     }
 }
 
@@ -267,7 +260,7 @@ impl Query for RouteCount {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attached {
-    pub(crate) routes: Vec<Arc<Route>>,
+    pub(crate) routes: Vec<ServedRoute>,
 }
 
 impl Query for ListenerRoutes {
@@ -275,6 +268,7 @@ impl Query for ListenerRoutes {
 
     fn compute(&self, view: &View<'_>) -> Attached {
         let routes = view.get(&RoutesOf { parent: self.owner.clone() });
-        Attached { routes: routes.get(&self.name).cloned().unwrap_or_default() }
+        let here = routes.get(&self.name).into_iter().flatten();
+        Attached { routes: here.map(|(_, route)| route.clone()).collect() }
     }
 }

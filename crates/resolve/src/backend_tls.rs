@@ -98,7 +98,7 @@ fn reference(gateway: &ObjectKey) -> Option<ParentRef> {
     })
 }
 
-/// The Gateways of ours whose HTTPRoutes lead to a backend.
+/// The Gateways of ours whose routes lead to a backend.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct GatewaysTo {
     backend: ObjectKey,
@@ -109,7 +109,8 @@ impl Query for GatewaysTo {
 
     fn compute(&self, view: &View<'_>) -> BTreeSet<(ObjectKey, ControllerName)> {
         let mut gateways = BTreeSet::new();
-        for route in view.referring(Kind::HttpRoute, &self.backend) {
+        let kinds = &view.engine().capabilities.route_kinds;
+        for route in kinds.iter().flat_map(|kind| view.referring(*kind, &self.backend)) {
             for attachment in view.get(&Attachments { route }).iter().filter(|found| found.listeners.is_ok())
             {
                 if let Some(gateway) = parent_of(view, &attachment.parent) {

@@ -6,8 +6,8 @@ mod services;
 
 use std::sync::Arc;
 
-use portcullis_api::http_route::HttpBackendRef;
 use portcullis_api::port::PortNumber;
+use portcullis_api::references::BackendRef;
 use portcullis_api::{Kind, ObjectKey};
 use portcullis_model::{ClusterKey, EndpointsKey, FailureReason, Origin, UpstreamProtocol};
 
@@ -43,7 +43,7 @@ impl Refusal {
 pub(crate) fn resolve(
     view: &View<'_>,
     route: &ObjectKey,
-    reference: &HttpBackendRef,
+    reference: &BackendRef,
 ) -> (Origin, Result<ClusterKey, Refusal>) {
     let namespace = namespace_or(reference.namespace.as_ref(), &route.namespace);
     let (group, kind, name) = (reference.group.as_str(), reference.kind.as_str(), reference.name.as_str());

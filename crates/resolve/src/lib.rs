@@ -5,7 +5,7 @@
 //!
 //! Read in this order: `resolver` (what is asked), `gateway_classes` and `gateways` (what is ours),
 //! `listeners` and `listener_sets` (which listeners live), `attachment` (which routes they take),
-//! `http_routes` (what a route means), `backends` (where it leads), `grants`, `certificates` and
+//! `routes` and `http_routes` (what a route means), `backends` (where it leads), `grants`, `certificates` and
 //! `tls_options`. What can be wrong is one table, `causes`. How work is saved is `memo`'s business.
 #![forbid(unsafe_code)]
 
@@ -29,6 +29,7 @@ mod origin;
 mod outcome;
 mod refused;
 mod resolver;
+mod routes;
 mod tls_options;
 mod unserved_routes;
 mod view;

@@ -16,12 +16,12 @@ use crate::backends::{BackendOutcome, EndpointsOf, SliceOutcome};
 use crate::engine::Engine;
 use crate::gateway_classes::ClassOutcome;
 use crate::gateways::GatewayOutcome;
-use crate::http_routes::{RouteClusters, RouteOutcome};
 use crate::listener_sets::SetOutcome;
 use crate::listeners::Ports;
 use crate::memo::{Memo, NodeId};
 use crate::outcome::{Outcome, Status};
 use crate::refused::RefusedOutcome;
+use crate::routes::{RouteClusters, RouteOutcome};
 use crate::unserved_routes::UnservedOutcome;
 use crate::view::{Input, View};
 use backends::Backends;
@@ -170,6 +170,11 @@ impl Resolver {
         self.refresh(store, stale, changed)
     }
 
+    /// Whether a kind is one of routes that the engine serves.
+    fn serves(&self, kind: Kind) -> bool {
+        self.engine.capabilities.route_kinds.contains(&kind)
+    }
+
     /// Begins to ask about an object.
     fn adopt(&mut self, key: &ObjectKey, form: Form) -> Vec<NodeId> {
         let object = || key.clone();
@@ -178,7 +183,7 @@ impl Resolver {
             Kind::GatewayClass => self.memo.pin(&ClassOutcome { key: object() }),
             Kind::Gateway => self.memo.pin(&GatewayOutcome { key: object() }),
             Kind::ListenerSet => self.memo.pin(&SetOutcome { key: object() }),
-            Kind::HttpRoute => self.memo.pin(&RouteOutcome { key: object() }),
+            kind if self.serves(kind) => self.memo.pin(&RouteOutcome { key: object() }),
             Kind::BackendTlsPolicy => self.memo.pin(&PolicyOutcome { key: object() }),
             Kind::Backend => self.memo.pin(&BackendOutcome { key: object() }),
             Kind::EndpointSlice => self.memo.pin(&SliceOutcome { key: object() }),
@@ -186,7 +191,7 @@ impl Resolver {
         };
         self.roots.insert(outcome, Root::Outcome(object(), form));
         let mut nodes = vec![outcome];
-        if key.kind == Kind::HttpRoute && form == Form::Read {
+        if self.serves(key.kind) && form == Form::Read {
             let clusters = self.memo.pin(&RouteClusters { route: object() });
             self.roots.insert(clusters, Root::Clusters(object()));
             nodes.push(clusters);
@@ -286,7 +291,7 @@ fn outcome(view: &View<'_>, key: &ObjectKey, form: Form) -> Arc<Outcome> {
         Kind::GatewayClass => view.get(&ClassOutcome { key }),
         Kind::Gateway => view.get(&GatewayOutcome { key }),
         Kind::ListenerSet => view.get(&SetOutcome { key }),
-        Kind::HttpRoute => view.get(&RouteOutcome { key }),
+        kind if view.engine().capabilities.route_kinds.contains(&kind) => view.get(&RouteOutcome { key }),
         Kind::BackendTlsPolicy => view.get(&PolicyOutcome { key }),
         Kind::Backend => view.get(&BackendOutcome { key }),
         Kind::EndpointSlice => view.get(&SliceOutcome { key }),

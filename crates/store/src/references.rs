@@ -81,11 +81,6 @@ pub(crate) fn parents(object: &Object, home: &str, note: &mut dyn FnMut(ObjectKe
     let mut targets = Targets { home, note };
     match object {
         Object::ListenerSet(set) => targets.note(&set.spec.parent_ref),
-        Object::HttpRoute(route) => targets.all(&route.spec.parent_refs),
-        Object::GrpcRoute(route) => targets.all(&route.spec.parent_refs),
-        Object::TlsRoute(route) => targets.all(&route.spec.parent_refs),
-        Object::TcpRoute(route) => targets.all(&route.spec.parent_refs),
-        Object::UdpRoute(route) => targets.all(&route.spec.parent_refs),
         Object::BackendTlsPolicy(policy) => targets.all(&policy.spec.target_refs),
         Object::EndpointSlice(slice) => {
             let labels = slice.metadata.labels.as_ref();
@@ -93,7 +88,7 @@ pub(crate) fn parents(object: &Object, home: &str, note: &mut dyn FnMut(ObjectKe
                 (targets.note)(ObjectKey::new(Kind::Service, home, service.as_str()));
             }
         }
-        _ => {}
+        route => targets.all(route.route_parents().into_iter().flatten()),
     }
 }
 

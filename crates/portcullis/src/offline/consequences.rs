@@ -75,9 +75,9 @@ impl<'a> Causes<'a> {
     /// Whether none of the listeners that a route's parentRef names is served.
     fn is_unserved(&self, route: &ObjectKey, path: &FieldPath) -> bool {
         let named = || {
-            let Object::HttpRoute(object) = self.store.get(route)? else { return None };
+            let parents = self.store.get(route)?.route_parents()?;
             let Some(Step::Index(index)) = path.steps().last() else { return None };
-            self.named(route, object.spec.parent_refs.get(*index)?)
+            self.named(route, parents.get(*index)?)
         };
         named().is_some_and(|named| {
             !named.is_empty() && named.iter().all(|listener| self.unserved.contains(listener))

@@ -98,6 +98,10 @@ fn json(object: &Object) -> Option<Value> {
         Object::Gateway(gateway) => serde_json::to_value(&**gateway).ok(),
         Object::ListenerSet(set) => serde_json::to_value(&**set).ok(),
         Object::HttpRoute(route) => serde_json::to_value(&**route).ok(),
+        Object::GrpcRoute(route) => serde_json::to_value(&**route).ok(),
+        Object::TlsRoute(route) => serde_json::to_value(&**route).ok(),
+        Object::TcpRoute(route) => serde_json::to_value(&**route).ok(),
+        Object::UdpRoute(route) => serde_json::to_value(&**route).ok(),
         _ => None,
     }
 }

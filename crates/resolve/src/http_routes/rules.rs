@@ -147,7 +147,7 @@ impl BackendReader<'_> {
         for (index, reference) in references.iter().enumerate() {
             let path = self.path.index(index);
             let filters = Filters::read(&reference.filters, Of::Backend, &path.field("filters"));
-            let (origin, resolved) = backends::resolve(self.view, self.route, reference);
+            let (origin, resolved) = backends::resolve(self.view, self.route, &reference.into());
             let target = match resolved {
                 Ok(cluster) if filters.unresolved.is_empty() => Target::Cluster(cluster),
                 Ok(_) => Target::Fail(Failure {

@@ -16,6 +16,7 @@ use crate::gateways::{GroupOf, IsServed};
 use crate::listener_sets::GroupSets;
 use crate::memo::Query;
 use crate::origin::origin;
+use crate::routes::ServedRoute;
 use crate::view::View;
 
 /// A listener in the model; nothing if it is not accepted.
@@ -60,7 +61,7 @@ impl Query for ServedListener {
             port: listener.port,
             hostname: listener.hostname.clone(),
             protocol,
-            routes: attached.routes.clone(),
+            routes: attached.routes.iter().filter_map(ServedRoute::http).cloned().collect(),
         }))
     }
 }

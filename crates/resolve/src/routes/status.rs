@@ -1,10 +1,9 @@
-//! What is said about an HTTPRoute.
+//! What is said about a route.
 
-use portcullis_api::http_route::HttpRoute;
 use portcullis_api::status::{Condition, RouteParentStatus, RouteStatus};
 use portcullis_api::{FieldPath, ObjectKey};
 
-use super::{Meaning, RouteMeaning};
+use super::{Common, Meaning, RouteMeaning};
 use crate::attachment::{Attachment, Attachments};
 use crate::causes::{HOSTNAME_IS_ADDRESS, ROUTE_NO_PARENT, ROUTE_PARENT_UNKNOWN};
 use crate::finding::{Conditions, Finding, condition};
@@ -12,7 +11,7 @@ use crate::memo::Query;
 use crate::outcome::{Outcome, Status};
 use crate::view::View;
 
-/// The status of an HTTPRoute: an entry for each of its parents that is ours.
+/// The status of a route of a kind that is served: an entry for each of its parents that is ours.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RouteOutcome {
     pub(crate) key: ObjectKey,
@@ -22,7 +21,7 @@ impl Query for RouteOutcome {
     type Value = Outcome;
 
     fn compute(&self, view: &View<'_>) -> Outcome {
-        let Some(route) = view.http_route(&self.key) else { return Outcome::default() };
+        let Some(route) = Common::read(view, &self.key) else { return Outcome::default() };
         let meaning = view.get(&Meaning { route: self.key.clone() });
         let Some(meaning) = meaning.as_ref() else { return Outcome::default() };
         let attachments = view.get(&Attachments { route: self.key.clone() });
@@ -30,7 +29,7 @@ impl Query for RouteOutcome {
         let mut findings = Vec::new();
         let mut parents = Vec::new();
         let references = FieldPath::of("spec").field("parentRefs");
-        for (index, reference) in route.spec.parent_refs.iter().enumerate() {
+        for (index, reference) in route.parent_refs.iter().enumerate() {
             let path = references.index(index);
             let Some(attachment) = attachments.iter().find(|attachment| attachment.index == index) else {
                 let message =
@@ -69,14 +68,14 @@ fn conditions(generation: i64, attachment: &Attachment, meaning: &RouteMeaning) 
     conditions.finish()
 }
 
-fn notes(route: &HttpRoute) -> Vec<Finding> {
+fn notes(route: &Common<'_>) -> Vec<Finding> {
     let spec = FieldPath::of("spec");
     let mut notes = Vec::new();
-    for (index, host) in route.spec.hostnames.iter().enumerate().filter(|(_, host)| host.is_ip_address()) {
+    for (index, host) in route.written_hostnames().filter(|(_, host)| host.is_ip_address()) {
         let message = format!("the hostname {host} is an address and matches nothing");
         notes.push(Finding::new(&HOSTNAME_IS_ADDRESS, spec.field("hostnames").index(index), message));
     }
-    if route.spec.parent_refs.is_empty() {
+    if route.parent_refs.is_empty() {
         notes.push(Finding::plain(&ROUTE_NO_PARENT, spec.field("parentRefs")));
     }
     notes
