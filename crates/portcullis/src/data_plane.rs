@@ -16,6 +16,12 @@ use crate::signals::Signals;
 pub(crate) fn start(
     options: ProxyOptions,
 ) -> Result<(Arc<ProxyHandle>, mpsc::UnboundedReceiver<Report>), Failure> {
+    if !options.proxy_protocol_ports.is_empty() && options.trusted_proxies.is_empty() {
+        tracing::warn!(
+            "--proxy-protocol without --trusted-proxies: whoever reaches the port says which client they are; name \
+             the load balancers' networks"
+        );
+    }
     let (proxy, reports) = Proxy::start(options).map_err(|error| {
         let failure = Failure::new(error.to_string());
         match error {

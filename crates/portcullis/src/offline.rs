@@ -3,6 +3,8 @@
 mod cluster;
 mod consequences;
 mod references;
+#[cfg(test)]
+pub(crate) mod sample;
 
 use std::path::PathBuf;
 

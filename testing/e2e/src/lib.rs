@@ -14,6 +14,7 @@ pub mod backend;
 pub mod certificates;
 pub mod files;
 pub mod http;
+pub mod manifests;
 pub mod ports;
 pub mod program;
 pub mod transcript;

@@ -10,39 +10,8 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use portcullis_e2e::program;
+use portcullis_e2e::{manifests, program};
 use serde_json::{Value, json};
-
-const GATEWAY: &str = "
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: portcullis}
-spec: {controllerName: portcullis.dev/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: portcullis
-  listeners:
-  - {name: http, protocol: HTTP, port: 80}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: r}
-spec:
-  parentRefs: [{name: web}]
-  rules:
-  - backendRefs: [{name: a, port: 80}]
-";
-
-const SERVICE: &str = "
----
-apiVersion: v1
-kind: Service
-metadata: {name: a}
-spec: {ports: [{port: 80}]}
-";
 
 /// Runs a command with this standard input.
 fn pipe(arguments: &[&str], input: &str) -> Output {
@@ -74,7 +43,7 @@ fn condition<'a>(holder: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn check_exits_with_0_where_nothing_is_wrong() {
-    let output = pipe(&["check", "-"], &format!("{GATEWAY}{SERVICE}"));
+    let output = pipe(&["check", "-"], &manifests::served(80));
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.starts_with("4 objects: ") || text.starts_with("5 objects: "), "{text}");
@@ -82,7 +51,7 @@ fn check_exits_with_0_where_nothing_is_wrong() {
 
 #[test]
 fn check_exits_with_1_and_names_file_line_column_and_field_of_an_error() {
-    let broken = GATEWAY.replace("port: 80}\n", "port: 70000}\n");
+    let broken = manifests::http(80).replace("port: 80}]\n", "port: 70000}]\n");
     let output = pipe(&["check", "-o", "json", "-"], &broken);
     assert_eq!(output.status.code(), Some(1));
     let found = json(&output);
@@ -95,7 +64,7 @@ fn check_exits_with_1_and_names_file_line_column_and_field_of_an_error() {
             "namespace": "default", "name": "web",
         })
     );
-    assert_eq!((&finding["file"], &finding["line"]), (&json!("-"), &json!(13)));
+    assert_eq!((&finding["file"], &finding["line"]), (&json!("-"), &json!(11)));
     assert_eq!(finding["path"], "spec.listeners[0].port");
     assert!(finding["code"].as_str().unwrap().starts_with("PC02"));
     assert!(
@@ -105,7 +74,7 @@ fn check_exits_with_1_and_names_file_line_column_and_field_of_an_error() {
 
 #[test]
 fn check_says_what_resolution_says() {
-    let output = pipe(&["check", "-o", "json", "-"], GATEWAY);
+    let output = pipe(&["check", "-o", "json", "-"], &manifests::http(80));
     assert_eq!(output.status.code(), Some(1), "the Service is missing");
     let found = json(&output);
     let codes: Vec<&str> = found["diagnostics"]
@@ -119,7 +88,7 @@ fn check_says_what_resolution_says() {
 
 #[test]
 fn sarif_is_of_version_2_1_0_and_points_at_the_rule_of_each_result() {
-    let output = pipe(&["check", "-o", "sarif", "-"], GATEWAY);
+    let output = pipe(&["check", "-o", "sarif", "-"], &manifests::http(80));
     let log = json(&output);
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
@@ -145,7 +114,7 @@ fn usage_errors_exit_with_2() {
 
 #[test]
 fn status_has_every_condition_as_a_cluster_would_hold_it() {
-    let output = pipe(&["status", "-o", "json", "-"], &format!("{GATEWAY}{SERVICE}"));
+    let output = pipe(&["status", "-o", "json", "-"], &manifests::served(80));
     assert_eq!(output.status.code(), Some(0));
     let statuses = json(&output);
     let items = statuses["items"].as_array().unwrap();
@@ -167,9 +136,9 @@ fn status_has_every_condition_as_a_cluster_would_hold_it() {
 
 #[test]
 fn status_as_yaml_and_text_say_the_same() {
-    let yaml = pipe(&["status", "-o", "yaml", "-"], &format!("{GATEWAY}{SERVICE}"));
+    let yaml = pipe(&["status", "-o", "yaml", "-"], &manifests::served(80));
     assert!(String::from_utf8_lossy(&yaml.stdout).contains("status: \"True\""));
-    let text = pipe(&["status", "-"], &format!("{GATEWAY}{SERVICE}"));
+    let text = pipe(&["status", "-"], &manifests::served(80));
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains("Gateway/default/web\n") && !text.contains('\u{1b}'), "{text}");
 }

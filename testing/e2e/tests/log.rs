@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use portcullis_e2e::files::replace;
-use portcullis_e2e::{ports, program};
+use portcullis_e2e::{manifests, ports, program};
 
 /// A running program and the lines of its log, without their times.
 struct Logged {
@@ -24,11 +24,12 @@ struct Logged {
 }
 
 impl Logged {
-    fn run(path: &Path) -> Logged {
+    fn run(path: &Path, options: &[&str]) -> Logged {
         let mut child = Command::new(program::binary())
             .arg("run")
             .arg(path)
             .args(["--bind", "127.0.0.1", "--admin", "off"])
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -61,29 +62,12 @@ impl Drop for Logged {
     }
 }
 
-fn manifests(listeners: &[(&str, u16)], parent: &str) -> String {
+/// Listeners by name and port, and a route that names this parent.
+fn serving(listeners: &[(&str, u16)], parent: &str) -> String {
     let listener = |(name, port): &(&str, u16)| format!("{{name: {name}, protocol: HTTP, port: {port}}}");
     let listeners = listeners.iter().map(listener).collect::<Vec<_>>().join(", ");
-    format!(
-        "
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {{name: portcullis}}
-spec: {{controllerName: portcullis.dev/gateway-controller}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {{name: web}}
-spec: {{gatewayClassName: portcullis, listeners: [{listeners}]}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {{name: r}}
-spec:
-  parentRefs: [{{name: {parent}}}]
-  rules: [{{filters: [{{type: RequestRedirect, requestRedirect: {{port: 1}}}}]}}]
-"
-    )
+    let route = manifests::ROUTE.replace("name: web", &format!("name: {parent}"));
+    format!("{}{route}{}", manifests::gateway(&listeners), manifests::SERVICE)
 }
 
 #[test]
@@ -93,23 +77,23 @@ fn a_reload_tells_what_changed_and_what_came_of_it() {
     let (one, two) = (ports::free(), ports::free());
     let (one, two) = (one.min(two), one.max(two));
     let both = [("a", one), ("b", two)];
-    fs::write(&file, manifests(&both, "wbe")).unwrap();
-    let running = Logged::run(folder.path());
+    fs::write(&file, serving(&both, "wbe")).unwrap();
+    let running = Logged::run(folder.path(), &[]);
     running.expect([
         &format!("INFO listening local=127.0.0.1:{one}"),
         &format!("INFO listening local=127.0.0.1:{two}"),
         &format!(
             "WARN parent Gateway wbe does not exist or is not ours object=HTTPRoute/default/r code=\"PC0404\" \
-             place={}:16:16",
+             place={}:17:16",
             file.display()
         ),
     ]);
-    replace(&file, &manifests(&both, "web"));
+    replace(&file, &serving(&both, "web"));
     running.expect([
         "INFO reloaded: 1 changed (HTTPRoute/default/r)",
         "INFO no longer: parent Gateway wbe does not exist or is not ours object=HTTPRoute/default/r code=\"PC0404\"",
     ]);
-    replace(&file, &manifests(&both[..1], "web"));
+    replace(&file, &serving(&both[..1], "web"));
     running.expect([
         "INFO reloaded: 1 changed (Gateway/default/web)",
         &format!("INFO no longer listening local=127.0.0.1:{two}"),
@@ -121,7 +105,7 @@ fn a_reload_tells_what_changed_and_what_came_of_it() {
              hint=\"name a folder that has .yaml, .yml or .json files\"",
             folder.path().display()
         ),
-        "INFO reloaded: 3 removed (GatewayClass/portcullis, Gateway/default/web, HTTPRoute/default/r)",
+        "INFO reloaded: 4 removed (GatewayClass/portcullis, Gateway/default/web, HTTPRoute/default/r, and 1 more)",
         &format!("INFO no longer listening local=127.0.0.1:{one}"),
     ]);
 }
@@ -132,15 +116,37 @@ fn a_second_instance_says_once_for_each_port_that_it_cannot_have_it() {
     let folder = tempfile::tempdir().unwrap();
     let port = ports::free();
     let other = folder.path().join("all.yaml");
-    fs::write(&other, manifests(&[("a", port)], "web")).unwrap();
-    let first = Logged::run(folder.path());
+    fs::write(&other, serving(&[("a", port)], "web")).unwrap();
+    let first = Logged::run(folder.path(), &[]);
     first.expect([&format!("INFO listening local=127.0.0.1:{port}")]);
-    let second = Logged::run(folder.path());
+    let second = Logged::run(folder.path(), &[]);
     second.expect([&format!(
         "WARN cannot listen on 127.0.0.1:{port}: the port is in use; another process has it (`ss -ltnp` names it): \
          stop that, or choose another port"
     )]);
     // Nothing else was said: the next line is of the next event.
-    replace(&other, &manifests(&[("a", port)], "wbe"));
+    replace(&other, &serving(&[("a", port)], "wbe"));
     second.expect(["INFO reloaded: 1 changed (HTTPRoute/default/r)"]);
+}
+
+/// What the command line lets anybody do, and what it says in vain.
+#[test]
+fn options_for_the_proxy_protocol_that_are_probably_not_meant_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (port, other) = (ports::free(), ports::free());
+    fs::write(folder.path().join("all.yaml"), serving(&[("a", port)], "web")).unwrap();
+    let (port_text, other_text) = (port.to_string(), other.to_string());
+    let believing = Logged::run(folder.path(), &["--proxy-protocol", &port_text]);
+    believing.expect([
+        "WARN --proxy-protocol without --trusted-proxies: whoever reaches the port says which client they are; name \
+         the load balancers' networks",
+        &format!("INFO listening local=127.0.0.1:{port}"),
+    ]);
+    drop(believing);
+    let trust = ["--trusted-proxies", "127.0.0.0/8", "--proxy-protocol"];
+    let mistyped = Logged::run(folder.path(), &[&trust[..], &[&other_text]].concat());
+    mistyped.expect([
+        &format!("INFO listening local=127.0.0.1:{port}"),
+        &format!("WARN --proxy-protocol {other}: no listener has this port"),
+    ]);
 }

@@ -13,42 +13,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use portcullis_e2e::files::replace;
-use portcullis_e2e::{Portcullis, http, ports, program};
+use portcullis_e2e::{Portcullis, http, manifests, ports, program};
 use serde_json::Value;
-
-fn manifests(port: u16, services: &str) -> String {
-    format!(
-        "
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {{name: portcullis}}
-spec: {{controllerName: portcullis.dev/gateway-controller}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {{name: web}}
-spec:
-  gatewayClassName: portcullis
-  listeners:
-  - {{name: http, protocol: HTTP, port: {port}}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {{name: r}}
-spec:
-  parentRefs: [{{name: web}}]
-  rules:
-  - backendRefs: [{{name: a, port: 80}}]
-{services}"
-    )
-}
-
-const SERVICE: &str = "---
-apiVersion: v1
-kind: Service
-metadata: {name: a}
-spec: {ports: [{port: 80}]}
-";
 
 fn at(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
@@ -71,7 +37,7 @@ fn status(port: u16) -> Option<u16> {
 fn a_stand_in_answers_with_the_request_and_says_for_which_service() {
     let folder = tempfile::tempdir().unwrap();
     let port = ports::free();
-    fs::write(folder.path().join("all.yaml"), manifests(port, SERVICE)).unwrap();
+    fs::write(folder.path().join("all.yaml"), manifests::served(port)).unwrap();
     let _running = Portcullis::run(folder.path(), ["--echo"]);
     let answer = http::get(at(port), "shop.test", "/a/b?x=1").unwrap();
     let echoed: Value = serde_json::from_slice(&answer.body).unwrap();
@@ -84,12 +50,12 @@ fn a_stand_in_answers_with_the_request_and_says_for_which_service() {
 fn a_stand_in_comes_and_goes_with_its_service() {
     let folder = tempfile::tempdir().unwrap();
     let (port, file) = (ports::free(), folder.path().join("all.yaml"));
-    fs::write(&file, manifests(port, "")).unwrap();
+    fs::write(&file, manifests::http(port)).unwrap();
     let _running = Portcullis::run(folder.path(), ["--echo"]);
     assert_eq!(status(port), Some(500), "the Service is missing");
-    replace(&file, &manifests(port, SERVICE));
+    replace(&file, &manifests::served(port));
     eventually("the new Service is served", || status(port) == Some(200));
-    replace(&file, &manifests(port, ""));
+    replace(&file, &manifests::http(port));
     eventually("the Service is gone", || status(port) == Some(500));
 }
 
@@ -97,9 +63,9 @@ fn a_stand_in_comes_and_goes_with_its_service() {
 fn a_folder_without_gateways_is_ready_and_serves_what_comes() {
     let folder = tempfile::tempdir().unwrap();
     let port = ports::free();
-    fs::write(folder.path().join("service.yaml"), SERVICE).unwrap();
+    fs::write(folder.path().join("service.yaml"), manifests::SERVICE).unwrap();
     let _running = Portcullis::run(folder.path(), ["--echo"]);
-    fs::write(folder.path().join("all.yaml"), manifests(port, "")).unwrap();
+    fs::write(folder.path().join("all.yaml"), manifests::http(port)).unwrap();
     eventually("the Gateway is served", || status(port) == Some(200));
 }
 
@@ -107,24 +73,24 @@ fn a_folder_without_gateways_is_ready_and_serves_what_comes() {
 fn all_that_is_wrong_at_the_start_is_said_at_once_and_nothing_is_served() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.yaml"), "kind: [\n").unwrap();
-    fs::write(folder.path().join("b.yaml"), manifests(0, SERVICE)).unwrap();
+    fs::write(folder.path().join("b.yaml"), manifests::served(0)).unwrap();
     let output =
         program::output(["run".as_ref(), folder.path().as_os_str(), "--admin".as_ref(), "off".as_ref()]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("a.yaml:") && said.contains("b.yaml:13:"), "{said}");
+    assert!(said.contains("a.yaml:") && said.contains("b.yaml:11:"), "{said}");
 }
 
 #[test]
 fn a_file_that_breaks_later_keeps_its_last_good_version() {
     let folder = tempfile::tempdir().unwrap();
     let (port, file) = (ports::free(), folder.path().join("all.yaml"));
-    fs::write(&file, manifests(port, SERVICE)).unwrap();
+    fs::write(&file, manifests::served(port)).unwrap();
     let _running = Portcullis::run(folder.path(), ["--echo"]);
     replace(&file, "kind: [\n");
     let later = folder.path().join("zz.yaml");
     let other = ports::free();
-    let gateway = manifests(other, "").replace("name: web", "name: other").replace("name: r}", "name: r2}");
+    let gateway = manifests::http(other).replace("name: web", "name: other").replace("name: r}", "name: r2}");
     fs::write(&later, gateway).unwrap();
     eventually("a good file beside it is served", || status(other) == Some(200));
     assert_eq!(status(port), Some(200));
@@ -135,11 +101,9 @@ fn a_port_in_use_is_tried_again_and_the_rest_serves() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let (port, other) = (taken.local_addr().unwrap().port(), ports::free());
-    let listeners = format!(
-        "- {{name: http, protocol: HTTP, port: {other}}}\n  - {{name: b, protocol: HTTP, port: {port}}}"
-    );
-    let text = manifests(other, SERVICE);
-    let text = text.replace(&format!("- {{name: http, protocol: HTTP, port: {other}}}"), &listeners);
+    let listeners =
+        format!("{{name: a, protocol: HTTP, port: {other}}}, {{name: b, protocol: HTTP, port: {port}}}");
+    let text = [&manifests::gateway(&listeners), manifests::ROUTE, manifests::SERVICE].concat();
     fs::write(folder.path().join("all.yaml"), text).unwrap();
     let _running = Portcullis::run(folder.path(), ["--echo"]);
     assert_eq!(status(other), Some(200));
@@ -151,7 +115,7 @@ fn a_port_in_use_is_tried_again_and_the_rest_serves() {
 fn sigterm_drains_and_exits_with_0() {
     let folder = tempfile::tempdir().unwrap();
     let port = ports::free();
-    fs::write(folder.path().join("all.yaml"), manifests(port, SERVICE)).unwrap();
+    fs::write(folder.path().join("all.yaml"), manifests::served(port)).unwrap();
     let mut running = Portcullis::run(folder.path(), ["--echo", "--drain-delay", "300ms"]);
     let mut kept = http::Connection::open(at(port)).unwrap();
     assert_eq!(kept.get("a", "/").unwrap().status, 200);
@@ -166,7 +130,7 @@ fn sigterm_drains_and_exits_with_0() {
 fn a_second_signal_ends_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let port = ports::free();
-    fs::write(folder.path().join("all.yaml"), manifests(port, SERVICE)).unwrap();
+    fs::write(folder.path().join("all.yaml"), manifests::served(port)).unwrap();
     let mut running = Portcullis::run(folder.path(), ["--echo", "--drain-delay", "1h"]);
     running.terminate();
     eventually("readiness fails", || running.admin_get("/readyz").is_some_and(|answer| answer.status == 503));
@@ -178,7 +142,7 @@ fn a_second_signal_ends_at_once() {
 fn what_is_served_is_printed_as_commands_that_work() {
     let folder = tempfile::tempdir().unwrap();
     let port = ports::free();
-    fs::write(folder.path().join("all.yaml"), manifests(port, SERVICE)).unwrap();
+    fs::write(folder.path().join("all.yaml"), manifests::served(port)).unwrap();
     let mut child = Command::new(program::binary())
         .arg("run")
         .arg(folder.path())

@@ -1,22 +1,9 @@
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
 use super::*;
-use crate::offline::Offline;
+use crate::offline::{Offline, sample};
 
-const GATEWAY: &str = "
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: c}
-spec: {controllerName: portcullis.dev/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: c
-  listeners:
-  - LISTENER
----
+const ROUTE: &str = "\
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: r}
@@ -53,8 +40,9 @@ fn found(text: &str) -> Vec<(&'static str, String, String)> {
     found.iter().map(|d| (d.rule.code, d.object.as_ref().unwrap().to_string(), d.path.to_string())).collect()
 }
 
-fn gateway(listener: &str) -> String {
-    GATEWAY.replace("LISTENER", listener)
+/// These listeners, a route that all of them take, and where it leads.
+fn gateway(listeners: &str) -> String {
+    sample::gateway(listeners) + ROUTE
 }
 
 /// A Secret with a certificate for a name that ends on a day of March 2030.
@@ -126,7 +114,7 @@ fn what_is_there_for_nothing() {
 
 #[test]
 fn a_listener_without_routes_and_a_service_without_endpoints() {
-    let two = gateway(&format!("{HTTP}\n  - {{name: idle, protocol: HTTP, port: 81}}"));
+    let two = gateway(&format!("{HTTP}, {{name: idle, protocol: HTTP, port: 81}}"));
     let idle = two.replace("parentRefs: [{name: web}]", "parentRefs: [{name: web, sectionName: l}]");
     assert_eq!(found(&idle), one("PC0722", "Gateway/default/web", "spec.listeners[1]"));
     let bare = gateway(HTTP).replace("endpoints: [{addresses: [192.0.2.1]}]", "endpoints: []");

@@ -119,7 +119,7 @@ fn listener(path: &FieldPath) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::offline::Offline;
+    use crate::offline::{Offline, sample};
 
     /// Code, object and path of each error of a text, with its hint.
     fn errors(text: &str) -> Vec<String> {
@@ -128,20 +128,7 @@ mod tests {
         found.map(|found| format!("{} {} ({})", found, found.path, found.hint())).collect()
     }
 
-    const OBJECTS: &str = "
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: c}
-spec: {controllerName: portcullis.dev/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: c
-  allowedListeners: {namespaces: {from: All}}
-  listeners: [{name: a, protocol: PROTOCOL, port: 80}]
----
+    const OBJECTS: &str = "\
 apiVersion: gateway.networking.k8s.io/v1
 kind: ListenerSet
 metadata: {name: more}
@@ -155,23 +142,30 @@ metadata: {name: r}
 spec: {parentRefs: [{name: web}]}
 ";
 
+    /// Errors where the Gateway's listener has this protocol.
+    fn errors_with(protocol: &str) -> Vec<String> {
+        errors(&format!(
+            "{}{OBJECTS}",
+            sample::gateway(&format!("{{name: a, protocol: {protocol}, port: 80}}"))
+        ))
+    }
+
     #[test]
     fn a_misspelt_protocol_is_one_finding() {
-        assert_eq!(errors(&OBJECTS.replace("PROTOCOL", "HTTP")), [""; 0]);
+        assert_eq!(errors_with("HTTP"), [""; 0]);
         for (written, meant) in [("http", "HTTP"), ("https", "HTTPS"), ("Tls", "TLS"), ("HTTP2", "HTTP")] {
             let expected = format!(
                 "error[PC0320] Gateway/default/web spec.listeners[0].protocol: protocol {written} is not served \
                  spec.listeners[0].protocol (did you mean {meant}?)"
             );
-            assert_eq!(errors(&OBJECTS.replace("PROTOCOL", written)), [expected]);
+            assert_eq!(errors_with(written), [expected]);
         }
     }
 
     /// The route is refused for a reason of its own: another listener would take it, were it of another namespace.
     #[test]
     fn a_finding_with_another_cause_stays() {
-        let text = OBJECTS
-            .replace("{name: a, protocol: PROTOCOL, port: 80}", "{name: a, protocol: HTTP, port: 80}")
+        let text = (sample::gateway("{name: a, protocol: HTTP, port: 80}") + OBJECTS)
             .replace("metadata: {name: r}", "metadata: {name: r, namespace: other}")
             .replace("parentRefs: [{name: web}]", "parentRefs: [{name: web, namespace: default}]");
         let errors = errors(&text);

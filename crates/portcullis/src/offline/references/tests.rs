@@ -1,26 +1,12 @@
 use portcullis_resolve::CAUSES;
 
 use super::*;
-use crate::offline::Offline;
+use crate::offline::{Offline, sample};
 
-const OBJECTS: &str = "
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: portcullis}
-spec: {controllerName: portcullis.dev/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: portcullis
-  listeners:
-  - {name: http, protocol: HTTP, port: 80}
-  - name: https
-    protocol: HTTPS
-    port: 443
-    tls: {certificateRefs: [{name: cert}]}
----
+const LISTENERS: &str = "{name: http, protocol: HTTP, port: 80}, \
+    {name: https, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: cert}]}}";
+
+const OBJECTS: &str = "\
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: r}
@@ -46,8 +32,9 @@ metadata: {name: cert}
 
 /// What is said of the text after a replacement: code, message and hint of each finding of one code.
 fn said(code: &str, from: &str, to: &str) -> Vec<String> {
-    let text = OBJECTS.replacen(from, to, 1);
-    assert_ne!(text, OBJECTS);
+    let written = sample::gateway(LISTENERS) + OBJECTS;
+    let text = written.replacen(from, to, 1);
+    assert_ne!(text, written);
     let (offline, file) = Offline::of(&text);
     let found = offline.diagnostics().into_iter().filter(|found| found.rule.code == code);
     let said = found.map(|found| format!("{}; {}", found.message, found.hint()));
@@ -124,10 +111,10 @@ fn a_part_that_is_missing_says_which_there_are() {
 fn a_refused_target_is_said_to_be_refused_and_where() {
     assert_eq!(
         said("PC0501", "{ports: [{port: 80, name: a}, {port: 81, name: b}]}", "{ports: [{port: '80'}]}"),
-        ["Service/default/shop was refused, see FILE:30; correct what is wrong there"]
+        ["Service/default/shop was refused, see FILE:25; correct what is wrong there"]
     );
     assert_eq!(
         said("PC0404", "{name: http, protocol: HTTP, port: 80}", "{name: http, protocol: HTTP, port: 0}"),
-        ["Gateway/default/web was refused, see FILE:13; correct what is wrong there"]
+        ["Gateway/default/web was refused, see FILE:12; correct what is wrong there"]
     );
 }
