@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::{Hostname, Origin};
+use crate::{Hostname, Origin, UpstreamTls};
 
 /// Names a [`Cluster`]: a backend as it is spoken to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ impl fmt::Display for EndpointsKey {
 /// A protocol spoken to backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UpstreamProtocol {
-    /// HTTP/1.1 in clear.
+    /// HTTP/1.1.
     Http1,
 }
 
@@ -45,6 +45,8 @@ pub enum UpstreamProtocol {
 pub struct Cluster {
     /// Its name.
     pub key: ClusterKey,
+    /// How TLS is spoken to it; nothing is in clear.
+    pub tls: Option<Arc<UpstreamTls>>,
 }
 
 /// The instances of a backend.

@@ -22,7 +22,9 @@ mod origin;
 mod pattern;
 mod route;
 mod tls;
+mod trust;
 mod upstream_scope;
+mod upstream_tls;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -40,7 +42,9 @@ pub use origin::{Age, Origin, QualifiedName, RuleId};
 pub use pattern::{Pattern, PatternError};
 pub use route::{Action, Failure, FailureReason, Forward, Route, Rule, Target, Timeouts, WeightedBackend};
 pub use tls::{Alpn, CipherSuite, Curve, SignatureScheme, TlsOptions, TlsServer, TlsVersion};
+pub use trust::{CaBundle, CaError, CaSet};
 pub use upstream_scope::UpstreamScope;
+pub use upstream_tls::{SubjectName, Trust, UpstreamTls};
 
 /// An address and port that a socket is bound to, before any port offset of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

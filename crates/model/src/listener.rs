@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{HostPattern, Origin, Route, TlsServer};
+use crate::{Certificate, HostPattern, Origin, Route, TlsServer};
 
 /// What is served at one address and port: listeners that share it, told apart by protocol and hostname.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Listener {
     pub hostname: HostPattern,
     /// What it speaks.
     pub protocol: ListenerProtocol,
+    /// The certificate that its Gateway shows to backends to which TLS is spoken.
+    pub client_certificate: Option<Arc<Certificate>>,
     /// The HTTPRoutes attached to it, in no particular order.
     pub routes: Vec<Arc<Route>>,
 }

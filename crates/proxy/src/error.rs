@@ -96,6 +96,8 @@ impl ProxyError {
             | Reason::ResolveFailed
             | Reason::ConnectRefused
             | Reason::ConnectFailed
+            | Reason::UpstreamTls
+            | Reason::UpstreamCertificate
             | Reason::UpstreamOverflow => 503,
             Reason::ConnectTimeout
             | Reason::SendTimeout

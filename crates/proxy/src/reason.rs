@@ -61,6 +61,10 @@ reasons! {
     SendTimeout = "send_timeout",
     /// The endpoint could not be reached.
     ConnectFailed = "connect_failed",
+    /// The TLS handshake with the endpoint failed.
+    UpstreamTls = "upstream_tls",
+    /// The endpoint's certificate is not trusted, or not that of the backend.
+    UpstreamCertificate = "upstream_certificate",
     /// Too many requests wait for the backend.
     UpstreamOverflow = "upstream_overflow",
     /// The endpoint closed the connection before or within its answer.

@@ -1,6 +1,7 @@
 //! A model compiled to what serves it: built off the request path when the configuration changes.
 
 mod build;
+mod clusters;
 pub(crate) mod rule;
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! TLS towards clients: the listener by server name, the certificate by what the client can verify, and sessions
 //! that resume only where they began.
 
-mod certificates;
-mod config;
+pub(crate) mod certificates;
+pub(crate) mod config;
 mod handshake;
 mod sessions;
 

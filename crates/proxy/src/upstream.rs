@@ -5,8 +5,11 @@ mod connect;
 mod connection;
 mod dns;
 mod pool;
+mod socket;
+mod tls;
 
 pub(crate) use cluster::{Cluster, Targets};
 pub(crate) use connect::Forbidden;
 pub(crate) use connection::{Upstream, UpstreamStream};
 pub(crate) use pool::{LocalTarget, Pools, Taken};
+pub(crate) use tls::{Identity, TlsClient};

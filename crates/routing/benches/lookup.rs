@@ -144,6 +144,7 @@ fn port(routes: Vec<Arc<Route>>) -> Port {
             port: 80,
             hostname,
             protocol: ListenerProtocol::Http,
+            client_certificate: None,
             routes,
         })],
     }

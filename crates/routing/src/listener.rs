@@ -10,7 +10,7 @@ use crate::paths::PathTable;
 use crate::{HeaderSource, Request, Scheme};
 
 /// Makes of a rule, as a listener has it, what an engine needs to serve it. It may depend on the listener's
-/// identity, port and protocol, and on route and rule: while these stay, its result is kept.
+/// identity, port, protocol and client certificate, and on route and rule: while these stay, its result is kept.
 pub(crate) type Compile<'c, T> = &'c dyn Fn(&Listener, &Arc<Route>, &Arc<Rule>) -> T;
 
 /// The rules of one listener, by hostname and path. `T` is what the engine compiles a rule to.
@@ -74,7 +74,9 @@ impl<T> ListenerTable<T> {
     pub(crate) fn update(&self, listener: &Arc<Listener>, compile: Compile<'_, T>) -> ListenerTable<T> {
         let old = &self.listener;
         let scheme = |listener: &Listener| Scheme::of(&listener.protocol);
-        if old.port != listener.port || scheme(old) != scheme(listener) {
+        let certificate = |listener: &Listener| listener.client_certificate.as_ref().map(Arc::as_ptr);
+        let same_settings = old.port == listener.port && certificate(old) == certificate(listener);
+        if !same_settings || scheme(old) != scheme(listener) {
             return ListenerTable::build(listener, compile);
         }
         let mut table = ListenerTable { listener: Arc::clone(listener), hosts: self.hosts.clone() };
@@ -177,7 +179,7 @@ mod tests {
     fn listener(port: u16, routes: Vec<Arc<Route>>) -> Arc<Listener> {
         let id = ListenerId { gateway: origin("Gateway"), owner: origin("Gateway"), name: "web".into() };
         let (hostname, protocol) = (HostPattern::Any, ListenerProtocol::Http);
-        Arc::new(Listener { id, port, hostname, protocol, routes })
+        Arc::new(Listener { id, port, hostname, protocol, client_certificate: None, routes })
     }
 
     /// Memory follows what is there: a hostname whose last route goes leaves nothing.

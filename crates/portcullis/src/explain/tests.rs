@@ -50,7 +50,8 @@ fn listener(
 ) -> Arc<Listener> {
     let gateway = origin("Gateway", "gw");
     let id = ListenerId { gateway: gateway.clone(), owner: gateway, name: name.into() };
-    Arc::new(Listener { id, port, hostname: HostPattern::parse(host), protocol, routes })
+    let hostname = HostPattern::parse(host);
+    Arc::new(Listener { id, port, hostname, protocol, client_certificate: None, routes })
 }
 
 fn cluster(service: &str) -> ClusterKey {
@@ -83,7 +84,7 @@ fn model(listeners: Vec<Arc<Listener>>) -> Model {
         let key = cluster(service);
         Arc::make_mut(&mut model.endpoints)
             .insert(key.endpoints.clone(), Arc::new(Endpoints { key: key.endpoints.clone(), endpoints }));
-        Arc::make_mut(&mut model.clusters).insert(key.clone(), Arc::new(Cluster { key }));
+        Arc::make_mut(&mut model.clusters).insert(key.clone(), Arc::new(Cluster { key, tls: None }));
     }
     for listener in listeners {
         let address = BindAddress { ip: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: listener.port };

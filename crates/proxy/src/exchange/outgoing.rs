@@ -1,8 +1,9 @@
 //! A request on its way to the endpoint.
 
 use std::io;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use portcullis_http1::{
     ConnectionField, Fields, Framing, RequestHead, write_chunk, write_last_chunk, write_request,
@@ -107,11 +108,13 @@ impl Outgoing {
         self.out.rewind();
     }
 
+    /// Ready when everything is on its way.
     pub(crate) fn poll_write<S: AsyncWrite + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
         stream: &mut S,
     ) -> Poll<io::Result<()>> {
-        self.out.poll_write(cx, stream)
+        ready!(self.out.poll_write(cx, stream))?;
+        Pin::new(stream).poll_flush(cx)
     }
 }

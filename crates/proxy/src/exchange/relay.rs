@@ -39,6 +39,8 @@ pub(super) struct Relay<'a, D> {
     /// Bytes of the answer, its head included.
     received: u64,
     interim: usize,
+    /// The connection over TLS has ended without a word.
+    cut: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +91,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
             request_sent: false,
             received: 0,
             interim: 0,
+            cut: false,
         }
     }
 
@@ -108,6 +111,12 @@ impl<'a, D: Downstream> Relay<'a, D> {
         }
     }
 
+    /// Whether nothing of the request can have reached the endpoint. What a failed write over TLS has sent of its
+    /// records is not known.
+    fn unsent(&self) -> bool {
+        self.scratch.outgoing.untouched() && !self.upstream.stream.is_tls()
+    }
+
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ProxyError>> {
         let sending = self.poll_request(cx)?;
         let receiving = match self.poll_answer(cx) {
@@ -124,7 +133,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
         while !self.request_sent && !self.send_failed {
             match self.scratch.outgoing.poll_write(cx, &mut self.upstream.stream) {
                 Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(_)) if self.upstream.reused && self.scratch.outgoing.untouched() => {
+                Poll::Ready(Err(_)) if self.upstream.reused && self.unsent() => {
                     return Err(reset(Stage::SendRequest, Replay::NothingSent));
                 }
                 Poll::Ready(Err(_)) => {
@@ -179,7 +188,10 @@ impl<'a, D: Downstream> Relay<'a, D> {
     fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         let limit = self.around.worker.shared.options.limits.upstream_head_bytes.0;
         let filled = self.scratch.input.poll_fill(cx, &mut self.upstream.stream, limit);
-        let read = ready!(filled).unwrap_or(0); // a reset is as much of an end as a close
+        let filled = ready!(filled);
+        // Over TLS an end that was not announced may be an attacker's (RFC 9112 §9.8).
+        self.cut |= filled.is_err() && self.upstream.stream.is_tls();
+        let read = filled.unwrap_or(0); // a reset is as much of an end as a close
         self.received += read as u64;
         Poll::Ready(read > 0)
     }
@@ -263,7 +275,9 @@ impl<'a, D: Downstream> Relay<'a, D> {
                     Poll::Ready(true) => {}
                     Poll::Ready(false) => {
                         let cut = reset(Stage::RelayAnswer, Replay::Never);
-                        self.scratch.decoder.close().map_err(|_| cut)?;
+                        if self.cut || self.scratch.decoder.close().is_err() {
+                            return Err(cut);
+                        }
                         self.end()?;
                     }
                 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use portcullis_model::{Action, Failure, Forward, Listener, Rule, Target, WeightedBackend};
 use portcullis_routing::Scheme;
 
-use super::build::Clusters;
+use super::clusters::Clusters;
 use crate::filters::{CompiledRedirect, Filters};
 use crate::reason::Reason;
-use crate::upstream::Cluster;
+use crate::upstream::{Cluster, Identity};
 
 /// A rule of one listener, with everything settled that does not depend on the request.
 #[derive(Debug)]
@@ -78,11 +78,12 @@ impl CompiledRule {
         workers: usize,
     ) -> CompiledRule {
         let scheme = Scheme::of(&listener.protocol);
+        let identity = listener.client_certificate.as_ref().map(Identity::new);
         CompiledRule {
             filters: Filters::compile(&rule.filters),
             action: match &rule.action {
                 Action::Forward(forward) => {
-                    CompiledAction::Forward(Shares::compile(forward, clusters, workers))
+                    CompiledAction::Forward(Shares::compile(forward, clusters, identity.as_ref(), workers))
                 }
                 Action::Redirect(redirect) => {
                     match CompiledRedirect::compile(redirect, scheme, listener.port, port_offset) {
@@ -109,11 +110,11 @@ impl From<&Failure> for Refusal {
 }
 
 impl Backend {
-    fn compile(backend: &WeightedBackend, clusters: &Clusters) -> Backend {
+    fn compile(backend: &WeightedBackend, clusters: &Clusters, identity: Option<&Identity>) -> Backend {
         Backend {
             filters: Filters::compile(&backend.filters),
             target: match &backend.target {
-                Target::Cluster(key) => CompiledTarget::Cluster(clusters.cluster(key)),
+                Target::Cluster(key) => CompiledTarget::Cluster(clusters.cluster(key, identity)),
                 Target::Fail(failure) => CompiledTarget::Fail(failure.into()),
             },
         }
@@ -121,10 +122,17 @@ impl Backend {
 }
 
 impl Shares {
-    fn compile(forward: &Forward, clusters: &Clusters, workers: usize) -> Shares {
+    fn compile(
+        forward: &Forward,
+        clusters: &Clusters,
+        identity: Option<&Identity>,
+        workers: usize,
+    ) -> Shares {
         let weighted = forward.backends.iter().filter(|backend| backend.weight > 0);
-        let (backends, weights): (Vec<Backend>, Vec<u64>) =
-            weighted.map(|backend| (Backend::compile(backend, clusters), u64::from(backend.weight))).unzip();
+        let compiled = |backend: &WeightedBackend| {
+            (Backend::compile(backend, clusters, identity), u64::from(backend.weight))
+        };
+        let (backends, weights): (Vec<Backend>, Vec<u64>) = weighted.map(compiled).unzip();
         Shares::new(backends, &weights, workers)
     }
 

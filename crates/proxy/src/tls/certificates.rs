@@ -71,7 +71,8 @@ impl fmt::Debug for Restricted {
     }
 }
 
-fn scheme_of(scheme: ModelScheme) -> SignatureScheme {
+/// As rustls names a scheme.
+pub(crate) fn scheme_of(scheme: ModelScheme) -> SignatureScheme {
     use ModelScheme as From;
     use SignatureScheme as To;
     match scheme {

@@ -64,7 +64,8 @@ fn config(
     Ok(Arc::new(config))
 }
 
-fn versions(options: &TlsOptions) -> &'static [&'static SupportedProtocolVersion] {
+/// The versions, the highest first.
+pub(crate) fn versions(options: &TlsOptions) -> &'static [&'static SupportedProtocolVersion] {
     static ONLY_12: [&SupportedProtocolVersion; 1] = [&rustls::version::TLS12];
     static ONLY_13: [&SupportedProtocolVersion; 1] = [&rustls::version::TLS13];
     static BOTH: [&SupportedProtocolVersion; 2] = [&rustls::version::TLS13, &rustls::version::TLS12];
@@ -76,7 +77,7 @@ fn versions(options: &TlsOptions) -> &'static [&'static SupportedProtocolVersion
 }
 
 /// Every suite of TLS 1.3, which the options do not touch, and those of TLS 1.2 that they name.
-fn suites(options: &TlsOptions) -> Vec<SupportedCipherSuite> {
+pub(crate) fn suites(options: &TlsOptions) -> Vec<SupportedCipherSuite> {
     let tls13 = [
         cipher_suite::TLS13_AES_128_GCM_SHA256,
         cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
@@ -98,7 +99,8 @@ fn suite_of(suite: CipherSuite) -> SupportedCipherSuite {
     }
 }
 
-fn group_of(curve: Curve) -> &'static dyn SupportedKxGroup {
+/// As rustls names a group.
+pub(crate) fn group_of(curve: Curve) -> &'static dyn SupportedKxGroup {
     match curve {
         Curve::X25519MlKem768 => kx_group::X25519MLKEM768,
         Curve::X25519 => kx_group::X25519,

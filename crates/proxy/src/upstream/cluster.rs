@@ -1,12 +1,14 @@
 //! A backend's endpoints, which change in place under the rules that lead to them.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
 use hashbrown::HashMap;
 use portcullis_model::{ClusterKey, EndpointAddress, Endpoints, UpstreamProtocol};
+
+use super::tls::TlsClient;
 
 /// A backend as it is spoken to, shared by all rules that lead to it.
 pub(crate) struct Cluster {
@@ -26,9 +28,37 @@ pub(crate) struct Target {
     pub(crate) label: String,
     /// Never the same for two targets of a process: connections are pooled by it.
     pub(crate) id: u64,
+    /// How TLS is spoken to it; nothing is in clear.
+    pub(super) tls: Option<Arc<TlsClient>>,
+    /// The last handshake failed: said once.
+    failing: AtomicBool,
 }
 
-fn next_id() -> u64 {
+impl Target {
+    pub(super) fn new(address: &EndpointAddress, tls: Option<&Arc<TlsClient>>) -> Target {
+        Target {
+            address: address.clone(),
+            label: label(address),
+            id: next_id(),
+            tls: tls.cloned(),
+            failing: AtomicBool::new(false),
+        }
+    }
+
+    /// Says that TLS fails, or works again; once each.
+    pub(super) fn note_handshake(&self, failure: Option<&str>) {
+        let before = self.failing.load(Ordering::Relaxed);
+        if before == failure.is_some() || self.failing.swap(!before, Ordering::Relaxed) != before {
+            return;
+        }
+        match failure {
+            Some(why) => tracing::warn!(endpoint = self.label, why, "TLS to an endpoint fails"),
+            None => tracing::info!(endpoint = self.label, "TLS to an endpoint works again"),
+        }
+    }
+}
+
+pub(super) fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
@@ -61,23 +91,33 @@ impl fmt::Debug for Cluster {
 
 /// The targets in use: an endpoint that several backends or versions have in common keeps its connections.
 #[derive(Default)]
-pub(crate) struct Targets(
-    HashMap<(EndpointAddress, UpstreamProtocol), Weak<Target>, foldhash::fast::RandomState>,
-);
+pub(crate) struct Targets(HashMap<TargetKey, Weak<Target>, foldhash::fast::RandomState>);
+
+/// With the id of the TLS settings, if any.
+type TargetKey = (EndpointAddress, UpstreamProtocol, Option<u64>);
 
 impl Targets {
     /// The targets of the endpoints that take requests.
-    pub(crate) fn of(&mut self, endpoints: &Endpoints, protocol: UpstreamProtocol) -> Vec<Arc<Target>> {
-        endpoints.usable().map(|endpoint| self.target(&endpoint.address, protocol)).collect()
+    pub(crate) fn of(
+        &mut self,
+        endpoints: &Endpoints,
+        protocol: UpstreamProtocol,
+        tls: Option<&Arc<TlsClient>>,
+    ) -> Vec<Arc<Target>> {
+        endpoints.usable().map(|endpoint| self.target(&endpoint.address, protocol, tls)).collect()
     }
 
-    fn target(&mut self, address: &EndpointAddress, protocol: UpstreamProtocol) -> Arc<Target> {
-        let slot = self.0.entry((address.clone(), protocol)).or_default();
+    fn target(
+        &mut self,
+        address: &EndpointAddress,
+        protocol: UpstreamProtocol,
+        tls: Option<&Arc<TlsClient>>,
+    ) -> Arc<Target> {
+        let slot = self.0.entry((address.clone(), protocol, tls.map(|tls| tls.id))).or_default();
         if let Some(target) = slot.upgrade() {
             return target;
         }
-        let target = Target { address: address.clone(), label: label(address), id: next_id() };
-        let target = Arc::new(target);
+        let target = Arc::new(Target::new(address, tls));
         *slot = Arc::downgrade(&target);
         target
     }
@@ -114,8 +154,8 @@ mod tests {
     #[test]
     fn an_endpoint_that_stays_keeps_its_identity() {
         let mut targets = Targets::default();
-        let before = targets.of(&endpoints(&[1, 2]), UpstreamProtocol::Http1);
-        let after = targets.of(&endpoints(&[2, 3]), UpstreamProtocol::Http1);
+        let before = targets.of(&endpoints(&[1, 2]), UpstreamProtocol::Http1, None);
+        let after = targets.of(&endpoints(&[2, 3]), UpstreamProtocol::Http1, None);
         assert_eq!(before[1].id, after[0].id);
         assert_ne!(before[0].id, after[1].id);
         drop((before, after));

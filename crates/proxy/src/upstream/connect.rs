@@ -6,8 +6,10 @@ use std::net::SocketAddr;
 use portcullis_model::{EndpointAddress, UpstreamScope};
 use tokio::net::{TcpStream, UnixStream};
 
+use super::cluster::Target;
 use super::connection::UpstreamStream;
 use super::dns::Dns;
+use super::socket::Socket;
 use crate::error::{ProxyError, Replay, Stage};
 use crate::reason::Reason;
 
@@ -36,12 +38,27 @@ impl Forbidden {
     }
 }
 
-/// A new connection to an endpoint.
+/// A new connection to an endpoint, which speaks TLS already where it has to.
 pub(crate) async fn connect(
-    address: &EndpointAddress,
+    target: &Target,
     dns: &Dns,
     forbidden: &Forbidden,
 ) -> Result<UpstreamStream, ProxyError> {
+    let socket = socket(&target.address, dns, forbidden).await?;
+    let Some(tls) = &target.tls else { return Ok(UpstreamStream::Clear(socket)) };
+    match tls.connect(socket).await {
+        Ok(stream) => {
+            target.note_handshake(None);
+            Ok(UpstreamStream::Tls(stream))
+        }
+        Err(failure) => {
+            target.note_handshake(Some(&failure.why));
+            Err(failed(failure.reason))
+        }
+    }
+}
+
+async fn socket(address: &EndpointAddress, dns: &Dns, forbidden: &Forbidden) -> Result<Socket, ProxyError> {
     match address {
         EndpointAddress::Socket(address) => tcp(*address, forbidden).await,
         EndpointAddress::Name { hostname, port } => {
@@ -56,13 +73,13 @@ pub(crate) async fn connect(
         }
         EndpointAddress::Unix(_) if !forbidden.scope.admits_unix() => Err(failed(Reason::EndpointForbidden)),
         EndpointAddress::Unix(path) => match UnixStream::connect(&**path).await {
-            Ok(stream) => Ok(UpstreamStream::Unix(stream)),
+            Ok(stream) => Ok(Socket::Unix(stream)),
             Err(error) => Err(from_io(&error)),
         },
     }
 }
 
-async fn tcp(address: SocketAddr, forbidden: &Forbidden) -> Result<UpstreamStream, ProxyError> {
+async fn tcp(address: SocketAddr, forbidden: &Forbidden) -> Result<Socket, ProxyError> {
     if !forbidden.scope.admits(address.ip()) {
         return Err(failed(Reason::EndpointForbidden));
     }
@@ -75,7 +92,7 @@ async fn tcp(address: SocketAddr, forbidden: &Forbidden) -> Result<UpstreamStrea
         }
     }
     stream.set_nodelay(true).map_err(|error| from_io(&error))?;
-    Ok(UpstreamStream::Tcp(stream))
+    Ok(Socket::Tcp(stream))
 }
 
 fn from_io(error: &io::Error) -> ProxyError {
@@ -123,9 +140,9 @@ mod tests {
             EndpointAddress::Unix("/x".into()),
             name.clone(),
         ] {
-            let refused = connect(&address, &Dns::default(), &guarded).await.err().unwrap();
+            let refused = socket(&address, &Dns::default(), &guarded).await.err().unwrap();
             assert_eq!(refused.reason, Reason::EndpointForbidden, "{address:?}");
         }
-        assert!(connect(&name, &Dns::default(), &Forbidden::default()).await.is_ok());
+        assert!(socket(&name, &Dns::default(), &Forbidden::default()).await.is_ok());
     }
 }

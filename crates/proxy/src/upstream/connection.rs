@@ -2,12 +2,13 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::task::{Context, Poll};
 
 use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+
+use super::socket::Socket;
+use super::tls::{self, TlsStream};
 
 /// A connection in use.
 pub(crate) struct Upstream {
@@ -16,49 +17,53 @@ pub(crate) struct Upstream {
     pub(crate) reused: bool,
 }
 
-/// The socket of a connection.
+/// A connection, in clear or over TLS.
 #[derive(Debug)]
 pub(crate) enum UpstreamStream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+    Clear(Socket),
+    Tls(Box<TlsStream>),
 }
 
 impl UpstreamStream {
     /// Whether the endpoint has neither closed the connection nor sent anything, as far as the reactor has heard:
-    /// no system call.
+    /// no system call. Over TLS nothing can be told so: what has come may be no more than a ticket.
     pub(crate) fn seems_idle(&self) -> bool {
-        let mut cx = Context::from_waker(Waker::noop());
         match self {
-            UpstreamStream::Tcp(stream) => stream.poll_read_ready(&mut cx).is_pending(),
-            UpstreamStream::Unix(stream) => stream.poll_read_ready(&mut cx).is_pending(),
+            UpstreamStream::Clear(socket) => socket.seems_idle(),
+            UpstreamStream::Tls(_) => true,
+        }
+    }
+
+    /// [`seems_idle`](UpstreamStream::seems_idle), asked of the kernel.
+    pub(crate) fn is_idle(&mut self) -> bool {
+        match self {
+            UpstreamStream::Clear(socket) => {
+                let received = socket.recv(&mut [0u8; 1], RecvFlags::PEEK);
+                matches!(received, Err(rustix::io::Errno::AGAIN))
+            }
+            UpstreamStream::Tls(stream) => tls::is_idle(stream),
         }
     }
 
     /// Closes the connection with a reset, as far as its kind has one.
     pub(crate) fn reset(self) {
-        if let UpstreamStream::Tcp(stream) = &self {
-            // If it fails the connection is closed all the same.
-            let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
+        match &self {
+            UpstreamStream::Clear(socket) => socket.end_with_reset(),
+            UpstreamStream::Tls(stream) => stream.get_ref().0.end_with_reset(),
         }
     }
 
-    /// [`seems_idle`](UpstreamStream::seems_idle), asked of the kernel.
-    pub(crate) fn is_idle(&self) -> bool {
-        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        let mut byte = [0u8; 1];
-        let received = match self {
-            UpstreamStream::Tcp(stream) => rustix::net::recv(stream, &mut byte, flags),
-            UpstreamStream::Unix(stream) => rustix::net::recv(stream, &mut byte, flags),
-        };
-        matches!(received, Err(rustix::io::Errno::AGAIN))
+    /// Whether what is written goes out in records, so that what a failed write has sent cannot be known.
+    pub(crate) fn is_tls(&self) -> bool {
+        matches!(self, UpstreamStream::Tls(_))
     }
 }
 
 impl AsyncRead for UpstreamStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            UpstreamStream::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
-            UpstreamStream::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+            UpstreamStream::Clear(socket) => Pin::new(socket).poll_read(cx, buf),
+            UpstreamStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }
@@ -66,19 +71,22 @@ impl AsyncRead for UpstreamStream {
 impl AsyncWrite for UpstreamStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            UpstreamStream::Tcp(stream) => Pin::new(stream).poll_write(cx, buf),
-            UpstreamStream::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
+            UpstreamStream::Clear(socket) => Pin::new(socket).poll_write(cx, buf),
+            UpstreamStream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
         }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            UpstreamStream::Clear(_) => Poll::Ready(Ok(())),
+            UpstreamStream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            UpstreamStream::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
-            UpstreamStream::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            UpstreamStream::Clear(socket) => Pin::new(socket).poll_shutdown(cx),
+            UpstreamStream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

@@ -140,7 +140,7 @@ impl Pools {
     /// between that and the request cannot be told from an answer.
     pub(crate) fn reuse(&self, endpoint: &LocalTarget) -> Option<Upstream> {
         let mut idle = endpoint.idle.borrow_mut();
-        while let Some(Idle { stream, since }) = idle.pop() {
+        while let Some(Idle { mut stream, since }) = idle.pop() {
             if since.elapsed() >= self.idle_timeout {
                 idle.clear(); // the others have waited longer
                 return None;
@@ -160,7 +160,7 @@ impl Pools {
         timeout: Duration,
     ) -> Result<Upstream, ProxyError> {
         timer.set(timeout);
-        let connecting = connect::connect(&endpoint.target.address, &self.dns, &self.forbidden);
+        let connecting = connect::connect(&endpoint.target, &self.dns, &self.forbidden);
         let connected = within(timer, connecting).await;
         timer.clear();
         match connected {
@@ -210,7 +210,7 @@ mod tests {
     async fn pooled() -> (Pools, LocalTarget, std::net::TcpStream) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = EndpointAddress::Socket(listener.local_addr().unwrap());
-        let target = Arc::new(Target { address, label: String::new(), id: 0 });
+        let target = Arc::new(Target::new(&address, None));
         let endpoint = LocalTarget { target, idle: RefCell::default() };
         let pools = Pools::new(&Limits::default(), Forbidden::default());
         let timer = crate::timer::Wheel::new().timer();

@@ -81,6 +81,7 @@ pub(crate) fn model() -> Arc<Model> {
         port: 80,
         hostname: HostPattern::Any,
         protocol: ListenerProtocol::Http,
+        client_certificate: None,
         routes: Vec::new(),
     };
     let mut model = Model::default();

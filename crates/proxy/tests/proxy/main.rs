@@ -14,3 +14,4 @@ mod hygiene;
 mod support;
 mod timeouts;
 mod tls;
+mod upstream_tls;

@@ -5,6 +5,7 @@ pub(crate) mod client;
 pub(crate) mod http2;
 pub(crate) mod model;
 pub(crate) mod tls;
+pub(crate) mod tls_backend;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +16,7 @@ use std::time::Duration;
 use portcullis_model::{BindAddress, Model};
 use portcullis_proxy::{Limits, Proxy, ProxyHandle, ProxyOptions, Report};
 
-pub(crate) use backend::Backend;
+pub(crate) use backend::{Backend, fields};
 pub(crate) use client::Client;
 pub(crate) use model::{Gateway, Rules};
 

@@ -61,6 +61,7 @@ impl Query for ServedListener {
             port: listener.port,
             hostname: listener.hostname.clone(),
             protocol,
+            client_certificate: None,
             routes: attached.routes.iter().filter_map(ServedRoute::http).cloned().collect(),
         }))
     }

@@ -47,7 +47,7 @@ impl Backends {
             *uses += 1;
             return;
         }
-        let cluster = Arc::new(Cluster { key: key.clone() });
+        let cluster = Arc::new(Cluster { key: key.clone(), tls: None });
         self.unpublished_clusters.insert(key.clone(), Some(Arc::clone(&cluster)));
         self.clusters.insert(key.clone(), (cluster, 1));
         let uses = self.endpoints.entry(key.endpoints.clone()).or_insert(0);

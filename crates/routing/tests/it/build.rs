@@ -95,7 +95,8 @@ pub(crate) fn listener_of(
 ) -> Arc<Listener> {
     let gateway = origin("Gateway", "gw");
     let id = ListenerId { gateway: gateway.clone(), owner: gateway, name: name.into() };
-    Arc::new(Listener { id, port: 80, hostname: HostPattern::parse(hostname), protocol, routes })
+    let hostname = HostPattern::parse(hostname);
+    Arc::new(Listener { id, port: 80, hostname, protocol, client_certificate: None, routes })
 }
 
 pub(crate) fn listener(routes: Vec<Route>) -> Arc<Listener> {

@@ -55,6 +55,7 @@ fn listener(
         port: 80,
         hostname: HostPattern::parse(hostname),
         protocol,
+        client_certificate: None,
         routes: vec![Arc::new(route)],
     })
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_model::{
-    Action, Age, BindAddress, Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState, Endpoints,
-    EndpointsKey, Filter, Forward, HostPattern, Listener, ListenerId, ListenerProtocol, Match, Model, Origin,
-    PathMatch, Port, Route, Rule, RuleId, Target, Timeouts, UpstreamProtocol, WeightedBackend,
+    Action, Age, BindAddress, Certificate, Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState,
+    Endpoints, EndpointsKey, Filter, Forward, HostPattern, Listener, ListenerId, ListenerProtocol, Match,
+    Model, Origin, PathMatch, Port, Route, Rule, RuleId, Target, Timeouts, UpstreamProtocol, UpstreamTls,
+    WeightedBackend,
 };
 
 /// The listeners of one address, and the backends by name.
@@ -16,6 +17,7 @@ use portcullis_model::{
 pub(crate) struct Gateway {
     listeners: Vec<Arc<Listener>>,
     backends: BTreeMap<String, Vec<EndpointAddress>>,
+    tls: BTreeMap<String, Arc<UpstreamTls>>,
     /// Beside 127.0.0.1, or instead of it.
     also: Vec<IpAddr>,
     instead: Option<IpAddr>,
@@ -120,6 +122,7 @@ impl Gateway {
             port: 80,
             hostname: HostPattern::parse(hostname),
             protocol,
+            client_certificate: None,
             routes: vec![rules.route()],
         }));
         self
@@ -131,6 +134,19 @@ impl Gateway {
 
     pub(crate) fn endpoints(mut self, name: &str, endpoints: Vec<EndpointAddress>) -> Gateway {
         self.backends.insert(name.to_owned(), endpoints);
+        self
+    }
+
+    /// How TLS is spoken to a backend.
+    pub(crate) fn tls(mut self, backend: &str, tls: UpstreamTls) -> Gateway {
+        self.tls.insert(backend.to_owned(), Arc::new(tls));
+        self
+    }
+
+    /// What the last listener shows to backends.
+    pub(crate) fn client_certificate(mut self, certificate: Arc<Certificate>) -> Gateway {
+        let last = Arc::make_mut(self.listeners.last_mut().unwrap());
+        last.client_certificate = Some(certificate);
         self
     }
 
@@ -160,9 +176,10 @@ impl Gateway {
                 state: EndpointState::Ready,
             };
             let endpoints = addresses.iter().map(endpoint).collect();
+            let tls = self.tls.get(name).cloned();
             let endpoints = Endpoints { key: key.endpoints.clone(), endpoints };
             Arc::make_mut(&mut model.endpoints).insert(key.endpoints.clone(), Arc::new(endpoints));
-            Arc::make_mut(&mut model.clusters).insert(key.clone(), Arc::new(Cluster { key }));
+            Arc::make_mut(&mut model.clusters).insert(key.clone(), Arc::new(Cluster { key, tls }));
         }
         Arc::new(model)
     }

@@ -4,11 +4,15 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use portcullis_model::{Certificate, ListenerProtocol, TlsOptions, TlsServer};
-use rcgen::{CertificateParams, Issuer, KeyPair, SignatureAlgorithm};
+use portcullis_model::{CaBundle, Certificate, ListenerProtocol, TlsOptions, TlsServer};
+use rcgen::{
+    CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, SanType, SignatureAlgorithm,
+};
 use rustls::client::{ClientConfig, ClientConnection, Resumption};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, StreamOwned, SupportedProtocolVersion};
 use rustls_pki_types::ServerName;
 
@@ -20,6 +24,8 @@ use super::model::origin;
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     roots: Arc<RootCertStore>,
+    pem: String,
+    own: Arc<Certificate>,
 }
 
 /// A client's connection over TLS.
@@ -27,23 +33,77 @@ pub(crate) type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
 
 impl Authority {
     pub(crate) fn new() -> Authority {
-        let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        Authority::of(params)
+    }
+
+    /// A certificate that nobody has issued but itself, and that may issue none.
+    pub(crate) fn self_signed(name: &str) -> Authority {
+        Authority::of(CertificateParams::new(vec![name.to_owned()]).unwrap())
+    }
+
+    fn of(params: CertificateParams) -> Authority {
+        let key = KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(certificate.der().clone()).unwrap();
-        Authority { issuer: Issuer::new(params, key), roots: Arc::new(roots) }
+        let own = parsed(&certificate, &key);
+        Authority { issuer: Issuer::new(params, key), roots: Arc::new(roots), pem: certificate.pem(), own }
+    }
+
+    /// Its own certificate.
+    pub(crate) fn certificate(&self) -> &Certificate {
+        &self.own
+    }
+
+    /// Its certificate, as an object holds it for others to trust.
+    pub(crate) fn bundle(&self) -> Arc<CaBundle> {
+        Arc::new(CaBundle::parse(origin("ConfigMap", "ca"), self.pem.as_bytes()).unwrap())
+    }
+
+    /// A verifier of clients to which it has issued certificates.
+    pub(crate) fn client_verifier(&self) -> Arc<dyn ClientCertVerifier> {
+        let provider = Arc::new(default_provider());
+        WebPkiClientVerifier::builder_with_provider(Arc::clone(&self.roots), provider).build().unwrap()
+    }
+
+    /// A server's certificate for these names.
+    pub(crate) fn server(&self, names: &[&str]) -> Arc<Certificate> {
+        self.issue(names, &rcgen::PKCS_ECDSA_P256_SHA256)
+    }
+
+    /// A server's certificate for these names and URIs.
+    pub(crate) fn server_with(&self, names: &[&str], uris: &[&str]) -> Arc<Certificate> {
+        let mut params = params(names);
+        let uris = uris.iter().map(|uri| SanType::URI((*uri).try_into().unwrap()));
+        params.subject_alt_names.extend(uris);
+        self.sign(&params, &rcgen::PKCS_ECDSA_P256_SHA256)
+    }
+
+    /// A certificate whose only name is its common name.
+    pub(crate) fn server_called(&self, name: &str) -> Arc<Certificate> {
+        let mut params = params(&[]);
+        params.distinguished_name.push(DnType::CommonName, name);
+        self.sign(&params, &rcgen::PKCS_ECDSA_P256_SHA256)
+    }
+
+    /// A client's certificate.
+    pub(crate) fn client_certificate(&self, name: &str) -> Arc<Certificate> {
+        let mut params = params(&[]);
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(&params, &rcgen::PKCS_ECDSA_P256_SHA256)
     }
 
     /// A certificate for these names with a key of this kind.
     pub(crate) fn issue(&self, names: &[&str], kind: &'static SignatureAlgorithm) -> Arc<Certificate> {
+        self.sign(&params(names), kind)
+    }
+
+    fn sign(&self, params: &CertificateParams, kind: &'static SignatureAlgorithm) -> Arc<Certificate> {
         let key = KeyPair::generate_for(kind).unwrap();
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &self.issuer).unwrap();
-        let origin = origin("Secret", "tls");
-        let key = key.serialize_pem();
-        Arc::new(Certificate::parse(origin, certificate.pem().as_bytes(), key.as_bytes()).unwrap())
+        parsed(&params.signed_by(&key, &self.issuer).unwrap(), &key)
     }
 
     /// A listener's TLS with an ECDSA certificate for these names.
@@ -84,6 +144,15 @@ impl Authority {
     pub(crate) fn connect(&self, address: SocketAddr, name: &str) -> io::Result<TlsClient> {
         connect(address, name, self.client(&["http/1.1"]))
     }
+}
+
+fn params(names: &[&str]) -> CertificateParams {
+    CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>()).unwrap()
+}
+
+fn parsed(certificate: &rcgen::Certificate, key: &KeyPair) -> Arc<Certificate> {
+    let (chain, key) = (certificate.pem(), key.serialize_pem());
+    Arc::new(Certificate::parse(origin("Secret", "tls"), chain.as_bytes(), key.as_bytes()).unwrap())
 }
 
 pub(crate) fn https(certificates: Vec<Arc<Certificate>>, options: TlsOptions) -> ListenerProtocol {

@@ -1,0 +1,286 @@
+//! TLS towards backends: whom the proxy believes, what it shows, and that nothing ever goes out in clear.
+
+use std::sync::Arc;
+
+use portcullis_model::{
+    CaSet, HostPattern, Hostname, ListenerProtocol, SubjectName, TlsOptions, TlsVersion, Trust, UpstreamTls,
+};
+
+use crate::support::tls::Authority;
+use crate::support::tls_backend::{TlsBackend, config, request};
+use crate::support::{Backend, Gateway, Rules, Running, fields, model::origin};
+
+/// TLS to `name`, trusting what an authority issues.
+fn tls(authority: &Authority, name: &str) -> UpstreamTls {
+    UpstreamTls {
+        origin: origin("BackendTLSPolicy", "policy"),
+        hostname: Hostname::new(name).unwrap(),
+        names: Vec::new(),
+        trust: Trust::Given(Arc::new(CaSet::new(vec![authority.bundle()]).unwrap())),
+        options: TlsOptions::default(),
+    }
+}
+
+/// A proxy before one backend to which TLS is spoken.
+fn before(backend: &TlsBackend, tls: UpstreamTls) -> Running {
+    Running::start(&Gateway::to(backend.address).tls("web", tls))
+}
+
+fn get(running: &Running) -> (u16, String) {
+    let answer = running.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    (answer.status, answer.body)
+}
+
+fn served() -> (u16, String) {
+    (200, "web".to_owned())
+}
+
+#[test]
+fn the_hostname_is_sent_and_expected() {
+    let authority = Authority::new();
+    let backend = TlsBackend::named("web", &authority.server(&["b.test"]));
+    let running = before(&backend, tls(&authority, "b.test"));
+    assert_eq!(get(&running), served());
+    let handshake = backend.handshake();
+    assert_eq!(handshake.server_name.as_deref(), Some("b.test"));
+    assert_eq!(handshake.alpn.as_deref(), Some(&b"http/1.1"[..]));
+    assert_eq!(handshake.client, None);
+}
+
+/// One connection serves requests after each other, though tickets come on it that nobody asked for.
+#[test]
+fn connections_are_kept_and_sessions_resume() {
+    let authority = Authority::new();
+    let backend = TlsBackend::named("web", &authority.server(&["b.test"]));
+    let running = before(&backend, tls(&authority, "b.test"));
+    for _ in 0..3 {
+        assert_eq!(get(&running), served());
+    }
+    assert!(!backend.handshake().resumed);
+    assert!(backend.no_more_connections());
+}
+
+#[test]
+fn a_backend_that_closes_is_connected_to_anew_with_its_session() {
+    let authority = Authority::new();
+    let certificate = authority.server(&["b.test"]);
+    let backend = TlsBackend::with(config(&certificate, None), |client| {
+        request(client);
+        client.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nweb");
+    });
+    let running = before(&backend, tls(&authority, "b.test"));
+    assert_eq!(get(&running), served());
+    assert_eq!(get(&running), served());
+    assert!(!backend.handshake().resumed);
+    assert!(backend.handshake().resumed);
+}
+
+/// Never an answer of the backend, and never a request in clear.
+#[test]
+fn a_backend_that_does_not_prove_itself_gets_no_request() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let cases = [
+        (authority.server(&["b.test"]), tls(&authority, "c.test")),
+        (authority.server(&["b.test"]), tls(&other, "b.test")),
+        (authority.server(&["b.test"]), UpstreamTls { trust: Trust::System, ..tls(&authority, "b.test") }),
+        (
+            authority.server(&["b.test"]),
+            UpstreamTls {
+                names: vec![SubjectName::Dns(HostPattern::parse("x.test"))],
+                ..tls(&authority, "b.test")
+            },
+        ),
+        (authority.server_called("b.test"), tls(&authority, "b.test")),
+    ];
+    for (certificate, tls) in cases {
+        let backend = TlsBackend::named("web", &certificate);
+        let running = before(&backend, tls.clone());
+        let answer = running.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+        assert_eq!(answer.status, 503, "{tls:?}");
+        assert!(backend.failure().contains("alert"), "{tls:?}");
+        assert!(running.metrics().contains("reason=\"upstream_certificate\"} 1"), "{}", running.metrics());
+    }
+}
+
+#[test]
+fn a_backend_in_clear_gets_no_request() {
+    let backend = Backend::scripted(|connection| {
+        connection.until("\u{1}"); // what comes is a ClientHello
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    });
+    let authority = Authority::new();
+    let running = Running::start(&Gateway::to(backend.address).tls("web", tls(&authority, "b.test")));
+    assert_eq!(get(&running).0, 503);
+    assert!(running.metrics().contains("reason=\"upstream_tls\"} 1"));
+}
+
+/// With names, the hostname is only sent (`BackendTLSPolicyValidation.subjectAltNames`).
+#[test]
+fn names_decide_instead_of_the_hostname() {
+    let authority = Authority::new();
+    let certificate = authority.server_with(&["b.test"], &["spiffe://one.test/web"]);
+    let uri = |uri: &str| SubjectName::Uri(uri.into());
+    let dns = |name: &str| SubjectName::Dns(HostPattern::parse(name));
+    for (names, status) in [
+        (vec![dns("x.test"), uri("spiffe://one.test/web")], 200),
+        (vec![dns("b.test")], 200),
+        (vec![dns("a.test"), uri("spiffe://one.test/other")], 503),
+    ] {
+        let backend = TlsBackend::named("web", &certificate);
+        let running = before(&backend, UpstreamTls { names: names.clone(), ..tls(&authority, "a.test") });
+        assert_eq!(get(&running).0, status, "{names:?}");
+        if status == 200 {
+            assert_eq!(backend.handshake().server_name.as_deref(), Some("a.test"));
+        }
+    }
+}
+
+/// docs/semantics.md: a backend with a certificate of its own needs no authority; its name is checked all the same.
+#[test]
+fn a_leaf_that_is_given_is_trusted() {
+    let own = Authority::self_signed("b.test");
+    let backend = TlsBackend::named("web", own.certificate());
+    assert_eq!(get(&before(&backend, tls(&own, "b.test"))), served());
+    assert_eq!(get(&before(&backend, tls(&own, "c.test"))).0, 503);
+}
+
+/// A handshake that fails is a failed connect: another endpoint is tried.
+#[test]
+fn a_failed_handshake_tries_one_more_endpoint() {
+    let authority = Authority::new();
+    let wrong = TlsBackend::named("wrong", &authority.server(&["x.test"]));
+    let right = TlsBackend::named("web", &authority.server(&["b.test"]));
+    let gateway = Gateway::new().http("", Rules::new().to("/", "web"));
+    let gateway = gateway.backend("web", &[wrong.address, right.address]);
+    let running = Running::start(&gateway.tls("web", tls(&authority, "b.test")));
+    assert_eq!(get(&running), served());
+    assert_eq!(get(&running), served());
+}
+
+/// A policy that comes takes effect at once, on pooled connections too; so do other authorities.
+#[test]
+fn what_changes_holds_for_the_next_request() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let clear = Backend::scripted(|connection| {
+        if connection.number == 0 {
+            connection.request();
+            connection.answer("clear");
+            connection.rest();
+        } else {
+            connection.write("no TLS here");
+        }
+    });
+    let mut running = Running::start(&Gateway::to(clear.address));
+    assert_eq!(get(&running), (200, "clear".to_owned()));
+    running.apply(&Gateway::to(clear.address).tls("web", tls(&authority, "b.test")).model());
+    assert_eq!(get(&running).0, 503);
+    let backend = TlsBackend::named("web", &authority.server(&["b.test"]));
+    running.apply(&Gateway::to(backend.address).tls("web", tls(&authority, "b.test")).model());
+    assert_eq!(get(&running), served());
+    running.apply(&Gateway::to(backend.address).tls("web", tls(&other, "b.test")).model());
+    assert_eq!(get(&running).0, 503);
+}
+
+#[test]
+fn versions_are_kept() {
+    let authority = Authority::new();
+    let certificate = authority.server(&["b.test"]);
+    let backend = TlsBackend::with(config(&certificate, None), |_| ());
+    let options = TlsOptions { max_version: TlsVersion::V1_2, ..TlsOptions::default() };
+    let running = before(&backend, UpstreamTls { options, ..tls(&authority, "b.test") });
+    assert_eq!(get(&running).0, 502, "the handshake is one of TLS 1.2, and the script closes");
+    assert!(!backend.handshake().resumed);
+}
+
+/// RFC 9112 §9.8: an answer that ends with the connection, cut without a word, is not whole.
+#[test]
+fn an_answer_that_is_cut_is_not_taken_for_whole() {
+    let authority = Authority::new();
+    let certificate = authority.server(&["b.test"]);
+    let backend = TlsBackend::with(config(&certificate, None), |client| {
+        request(client);
+        client.send("HTTP/1.1 200 OK\r\n\r\npart");
+        // The socket closes without close_notify.
+    });
+    let running = before(&backend, tls(&authority, "b.test"));
+    let mut client = running.client();
+    client.send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    let answer = client.rest();
+    assert!(!answer.ends_with("0\r\n\r\n"), "{answer}");
+}
+
+/// `Gateway.spec.tls.backend.clientCertificateRef`: shown by the listeners of that Gateway alone, and a connection
+/// of one Gateway never serves another's requests.
+#[test]
+fn each_gateway_shows_its_own_certificate() {
+    let authority = Authority::new();
+    let backend = TlsBackend::guarded("web", &authority.server(&["b.test"]), &authority);
+    let (one, two) = (authority.client_certificate("one"), authority.client_certificate("two"));
+    let leaf = |certificate: &portcullis_model::Certificate| certificate.certified_key().cert[0].to_vec();
+    let rules = || Rules::new().to("/", "web");
+    let gateway = Gateway::new()
+        .http("one.test", rules())
+        .client_certificate(Arc::clone(&one))
+        .http("two.test", rules())
+        .client_certificate(Arc::clone(&two))
+        .http("none.test", rules())
+        .backend("web", &[backend.address])
+        .tls("web", tls(&authority, "b.test"));
+    let mut running = Running::start(&gateway);
+    let get = |running: &Running, host: &str| {
+        running.send(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n")).status
+    };
+    assert_eq!(get(&running, "one.test"), 200);
+    assert_eq!(backend.handshake().client, Some(leaf(&one)));
+    assert_eq!(get(&running, "two.test"), 200);
+    assert_eq!(backend.handshake().client, Some(leaf(&two)));
+    assert_ne!(get(&running, "none.test"), 200);
+    assert!(backend.failure().contains("certificate"));
+    // A certificate that is renewed is shown from then on.
+    let renewed = authority.client_certificate("one");
+    let gateway = Gateway::new()
+        .http("one.test", rules())
+        .client_certificate(Arc::clone(&renewed))
+        .backend("web", &[backend.address])
+        .tls("web", tls(&authority, "b.test"));
+    running.apply(&gateway.model());
+    assert_eq!(get(&running, "one.test"), 200);
+    assert_eq!(backend.handshake().client, Some(leaf(&renewed)));
+}
+
+/// What is relayed is as large as it likes, both ways.
+#[test]
+fn large_bodies_pass_both_ways() {
+    let authority = Authority::new();
+    let certificate = authority.server(&["b.test"]);
+    let body = "x".repeat(3_000_000);
+    let sent = body.clone();
+    let backend = TlsBackend::with(config(&certificate, None), move |client| {
+        let head = client.until("\r\n\r\n");
+        let len: usize = fields(&head, "content-length")[0].parse().unwrap();
+        let received = client.exactly(len);
+        client.send(format!("HTTP/1.1 200 OK\r\nContent-Length: {len}\r\n\r\n{received}"));
+    });
+    let running = before(&backend, tls(&authority, "b.test"));
+    let mut client = running.client();
+    client.send(format!("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: {}\r\n\r\n", body.len()));
+    client.send(&sent);
+    let answer = client.answer();
+    assert_eq!(answer.status, 200);
+    assert!(answer.body == body);
+}
+
+#[test]
+fn an_https_listener_encrypts_again() {
+    let authority = Authority::new();
+    let backend = TlsBackend::named("web", &authority.server(&["b.test"]));
+    let front: ListenerProtocol = authority.https(&["a.test"]);
+    let gateway = Gateway::new()
+        .listener("a.test", front, Rules::new().to("/", "web"))
+        .backend("web", &[backend.address])
+        .tls("web", tls(&authority, "b.test"));
+    let running = Running::start(&gateway);
+    let mut client = authority.connect(running.address(), "a.test").unwrap();
+    assert_eq!(client.get("a.test", "/").body, "web");
+    assert_eq!(backend.handshake().server_name.as_deref(), Some("b.test"));
+}
