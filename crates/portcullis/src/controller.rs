@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use portcullis_cluster::{Batch, Client, Election, Feed, Problem};
 use portcullis_files::Sources;
-use portcullis_proxy::{ProxyHandle, Report};
+use portcullis_proxy::{Inherited, ProxyHandle, Report};
 use portcullis_resolve::Engine;
 use portcullis_store::{Change, ChangeSet, Store};
 use tokio::sync::{mpsc, watch};
@@ -35,7 +35,7 @@ impl Controller {
         let engine = Engine::native_in_cluster(options.upstreams.clone());
         let client = self.access.connect().await?;
         let mut signals = Signals::listen()?;
-        let (proxy, mut reports) = data_plane::start(options)?;
+        let (proxy, mut reports) = data_plane::start(options, Inherited::default())?;
         let election = Election::start(client.clone(), self.candidate());
         let control = Control::new(engine, Arc::clone(&proxy), 0, None, Sources::default());
         let mut work = Work::new(self, client, control, election.leading());

@@ -4,7 +4,7 @@ mod options;
 
 use std::sync::Arc;
 
-use portcullis_proxy::{Drain, Proxy, ProxyHandle, ProxyOptions, Report, StartError};
+use portcullis_proxy::{Drain, Inherited, Proxy, ProxyHandle, ProxyOptions, Report, StartError};
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use options::DataPlaneOptions;
@@ -15,6 +15,7 @@ use crate::signals::Signals;
 /// Starts the proxy, and a thread that hands on what it reports.
 pub(crate) fn start(
     options: ProxyOptions,
+    inherited: Inherited,
 ) -> Result<(Arc<ProxyHandle>, mpsc::UnboundedReceiver<Report>), Failure> {
     if !options.proxy_protocol_ports.is_empty() && options.trusted_proxies.is_empty() {
         tracing::warn!(
@@ -22,7 +23,7 @@ pub(crate) fn start(
              the load balancers' networks"
         );
     }
-    let (proxy, reports) = Proxy::start(options).map_err(|error| {
+    let (proxy, reports) = Proxy::start(options, inherited).map_err(|error| {
         let failure = Failure::new(error.to_string());
         match error {
             StartError::Admin(..) => failure.hint("choose another address with --admin, or --admin off"),

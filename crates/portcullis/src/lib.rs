@@ -23,9 +23,11 @@ mod render;
 mod rules;
 mod run;
 mod server;
+mod service_manager;
 mod signals;
 mod status;
 mod statuses;
+mod takeover;
 mod values;
 mod version;
 

@@ -1,7 +1,7 @@
 //! The configuration's way to the workers: tables, then sockets; and binding again what could not be bound.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::listen::OpenPort;
 use crate::listen::bind::{BindFailure, bind_set};
+use crate::listen::inherited::{Inherited, share};
 use crate::proxy::Report;
 use crate::shared::{Phase, Shared};
 use crate::tables::Builder;
@@ -32,20 +33,33 @@ struct State {
     builder: Builder,
     workers: Vec<WorkerHandle>,
     bindings: HashMap<BindAddress, Binding>,
+    inherited: Inherited,
     reporter: Sender<Report>,
     draining: bool,
 }
 
 /// How binding an address went last.
-type Binding = Result<Arc<OpenPort>, BindFailure>;
+type Binding = Result<Bound, BindFailure>;
+
+/// An address that is bound.
+struct Bound {
+    local: SocketAddr,
+    /// The sockets that the workers accept at, for a successor. They end with the binding, before the workers' own.
+    sockets: Vec<TcpListener>,
+}
 
 impl Control {
-    pub(crate) fn start(shared: &Arc<Shared>, reporter: Sender<Report>) -> io::Result<Control> {
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        inherited: Inherited,
+        reporter: Sender<Report>,
+    ) -> io::Result<Control> {
         let workers = (0..shared.options.workers).map(|index| WorkerHandle::start(index, shared));
         let state = State {
             builder: Builder::new(shared.options.workers, shared.options.port_offset),
             workers: workers.collect::<io::Result<_>>()?,
             bindings: HashMap::new(),
+            inherited,
             reporter,
             draining: false,
         };
@@ -93,8 +107,8 @@ impl Control {
             return;
         }
         let binding = self.open(state, address);
-        let result = binding.as_ref().map(|port| port.local).map_err(Clone::clone);
-        let known = state.bindings.get(&address).map(|known| known.as_ref().map(|port| port.local));
+        let result = binding.as_ref().map(|bound| bound.local).map_err(Clone::clone);
+        let known = state.bindings.get(&address).map(|known| known.as_ref().map(|bound| bound.local));
         if known != Some(result.as_ref().copied()) {
             match &result {
                 Ok(local) => tracing::info!(%local, "listening"),
@@ -116,28 +130,49 @@ impl Control {
         Some(SocketAddr::new(address.ip, port))
     }
 
-    fn open(&self, state: &State, address: BindAddress) -> Binding {
+    fn open(&self, state: &mut State, address: BindAddress) -> Binding {
         let real = self.real(address).ok_or(BindFailure::PortTooHigh)?;
         let overlapped = state.bindings.iter().any(|(other, binding)| {
             let wildcard = other.ip.is_unspecified() || address.ip.is_unspecified();
             let family = other.ip.is_ipv4() == address.ip.is_ipv4();
             binding.is_ok() && other.port == address.port && family && wildcard
         });
-        let sockets = bind_set(real, state.workers.len(), overlapped)?;
-        let first = sockets.first().map(std::net::TcpListener::local_addr);
+        let mut sockets = state.inherited.take(real);
+        if sockets.is_empty() {
+            sockets = bind_set(real, state.workers.len(), overlapped)?;
+        }
+        let first = sockets.first().map(TcpListener::local_addr);
         let local = first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))?;
         let proxy_protocol = self.shared.options.proxy_protocol_ports.contains(&address.port);
         let port = Arc::new(OpenPort::new(address, local, proxy_protocol));
-        for (worker, socket) in state.workers.iter().zip(sockets) {
-            worker.tell(Command::Listen(Arc::clone(&port), socket));
+        let kept = sockets.iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
+        for (index, socket) in share(sockets, state.workers.len())? {
+            if let Some(worker) = state.workers.get(index) {
+                worker.tell(Command::Listen(Arc::clone(&port), socket));
+            }
         }
-        Ok(port)
+        Ok(Bound { local, sockets: kept })
+    }
+
+    /// The sockets that are accepted at, for a successor.
+    pub(crate) fn sockets(&self) -> io::Result<Vec<TcpListener>> {
+        let state = self.state();
+        let bound = state.bindings.values().flatten();
+        bound.flat_map(|bound| &bound.sockets).map(TcpListener::try_clone).collect()
+    }
+
+    /// Closes inherited sockets that no address of the configuration has taken.
+    pub(crate) fn close_unclaimed(&self) {
+        self.state().inherited = Inherited::default();
     }
 
     /// Accepts no more.
     pub(crate) fn drain(&self) {
         let mut state = self.state();
         state.draining = true;
+        // Nothing is bound again, and no socket is kept open here that the workers close.
+        state.bindings.clear();
+        state.inherited = Inherited::default();
         state.workers.iter().for_each(|worker| worker.tell(Command::Drain));
     }
 }
@@ -145,6 +180,7 @@ impl Control {
 /// The thread beside the workers: the admin endpoint, and binding again.
 pub(crate) struct Controller {
     stop: Option<oneshot::Sender<()>>,
+    close_admin: Mutex<Option<oneshot::Sender<()>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -152,11 +188,12 @@ impl Controller {
     pub(crate) fn start(control: &Arc<Control>, admin: Option<AdminSocket>) -> io::Result<Controller> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
+        let (close_admin, admin_closes) = oneshot::channel();
         let control = Arc::clone(control);
         let thread = std::thread::Builder::new().name("control".into()).spawn(move || {
             runtime.block_on(async {
                 if let Some(admin) = admin {
-                    tokio::spawn(admin::serve(admin, Arc::clone(&control.shared)));
+                    tokio::spawn(admin::serve(admin, Arc::clone(&control.shared), admin_closes));
                 }
                 tokio::select! {
                     _ = stopped => {}
@@ -164,7 +201,12 @@ impl Controller {
                 }
             });
         })?;
-        Ok(Controller { stop: Some(stop), thread: Some(thread) })
+        Ok(Controller { stop: Some(stop), close_admin: Mutex::new(Some(close_admin)), thread: Some(thread) })
+    }
+
+    /// Accepts no more at the admin address.
+    pub(crate) fn close_admin(&self) {
+        self.close_admin.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 

@@ -34,6 +34,7 @@ mod worker;
 pub use filters::{CompiledRedirect, RedirectPortTooHigh, rewritten};
 pub use limits::{Bytes, LimitError, LimitInfo, LimitValue, Limits};
 pub use listen::bind::BindFailure;
+pub use listen::inherited::Inherited;
 pub use options::{AccessLogFormat, AccessLogOptions, Drain, ProxyOptions, default_workers};
 pub use proxy::{Proxy, ProxyHandle, Report, StartError};
 pub use reason::Reason;

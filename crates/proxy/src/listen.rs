@@ -2,6 +2,7 @@
 
 pub(crate) mod accept;
 pub(crate) mod bind;
+pub(crate) mod inherited;
 pub(crate) mod proxy_protocol;
 pub(crate) mod scarcity;
 

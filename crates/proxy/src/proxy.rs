@@ -1,15 +1,16 @@
 //! Starting, configuring and stopping a proxy.
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use portcullis_model::{BindAddress, Model};
 
 use crate::control::{Control, Controller};
 use crate::listen::bind::BindFailure;
+use crate::listen::inherited::Inherited;
 use crate::options::{Drain, ProxyOptions};
 use crate::shared::{Phase, Shared};
 use crate::telemetry::{AccessLog, admin};
@@ -25,7 +26,9 @@ pub struct ProxyHandle {
     shared: Arc<Shared>,
     control: Arc<Control>,
     admin: Option<SocketAddr>,
-    _controller: Controller,
+    /// A handle on the admin endpoint's socket, for a successor.
+    admin_socket: Mutex<Option<TcpListener>>,
+    controller: Controller,
 }
 
 /// What became of an address that the model names.
@@ -56,23 +59,27 @@ impl Proxy {
     /// Starts the threads of a proxy; it serves nothing until [`ProxyHandle::apply`].
     ///
     /// What becomes of the addresses of each model comes through the channel, in order, as it becomes known; the
-    /// channel ends with the proxy.
+    /// channel ends with the proxy. Addresses whose sockets are inherited are not bound.
     ///
     /// # Errors
     /// When the admin address or the access log cannot be had, or the system gives no threads.
-    pub fn start(mut options: ProxyOptions) -> Result<(ProxyHandle, Receiver<Report>), StartError> {
+    pub fn start(
+        mut options: ProxyOptions,
+        mut inherited: Inherited,
+    ) -> Result<(ProxyHandle, Receiver<Report>), StartError> {
         options.workers = options.workers.max(1);
         raise_descriptor_limit();
-        let admin = options.admin.map(admin::bind).transpose()?;
+        let admin = options.admin.map(|address| admin::bind(address, &mut inherited)).transpose()?;
         let local = admin.as_ref().map(admin::AdminSocket::local);
         options.admin = local;
         let access_log = options.access_log.as_ref().map(AccessLog::open).transpose();
         let access_log = access_log.map_err(StartError::AccessLog)?;
         let shared = Arc::new(Shared::new(options, access_log));
         let (reporter, reports): (Sender<Report>, _) = channel();
-        let control = Arc::new(Control::start(&shared, reporter)?);
+        let control = Arc::new(Control::start(&shared, inherited, reporter)?);
+        let admin_socket = Mutex::new(admin.as_ref().map(admin::AdminSocket::handle).transpose()?);
         let controller = Controller::start(&control, admin)?;
-        Ok((ProxyHandle { shared, control, admin: local, _controller: controller }, reports))
+        Ok((ProxyHandle { shared, control, admin: local, admin_socket, controller }, reports))
     }
 }
 
@@ -88,6 +95,29 @@ impl ProxyHandle {
     #[must_use]
     pub fn admin(&self) -> Option<SocketAddr> {
         self.admin
+    }
+
+    /// Handles on all listening sockets, the admin endpoint's included, for a process that is to take over. Both may
+    /// accept at them.
+    ///
+    /// # Errors
+    /// When the system gives no descriptors.
+    pub fn sockets(&self) -> io::Result<Vec<TcpListener>> {
+        let mut sockets = self.control.sockets()?;
+        let admin = self.admin_socket.lock().unwrap_or_else(PoisonError::into_inner);
+        sockets.extend(admin.as_ref().map(TcpListener::try_clone).transpose()?);
+        Ok(sockets)
+    }
+
+    /// Closes inherited sockets that no listener has taken: clients would connect to them and wait in vain.
+    pub fn close_unclaimed(&self) {
+        self.control.close_unclaimed();
+    }
+
+    /// Leaves the admin address to a successor.
+    pub fn close_admin(&self) {
+        self.controller.close_admin();
+        self.admin_socket.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Opens the file of the access log anew, after it was moved away; false if there is no such file.

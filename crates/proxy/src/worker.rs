@@ -103,8 +103,8 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
         match command {
             Command::Listen(port, listener) => match TcpListener::from_std(listener) {
                 Ok(listener) => {
-                    let (close, closes) = watch::channel(false);
-                    closing.insert(port.address, close);
+                    let close = closing.entry(port.address).or_insert_with(|| watch::channel(false).0);
+                    let closes = close.subscribe();
                     tokio::task::spawn_local(accept::accept(Rc::clone(&worker), listener, port, closes));
                 }
                 Err(error) => {

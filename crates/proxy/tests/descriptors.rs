@@ -18,7 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portcullis_proxy::{Proxy, ProxyOptions};
+use portcullis_proxy::{Inherited, Proxy, ProxyOptions};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use holder::Holder;
@@ -78,7 +78,7 @@ fn without_descriptors_accepting_pauses_and_goes_on_when_there_are_some() {
     let log = Log::start();
     let mut options = ProxyOptions { workers: 1, ..ProxyOptions::default() };
     options.limits.accept_pause = Duration::from_millis(20);
-    let (proxy, reports) = Proxy::start(options).unwrap();
+    let (proxy, reports) = Proxy::start(options, Inherited::default()).unwrap();
     proxy.apply(&holder::model());
     let address = reports.recv_timeout(Duration::from_secs(10)).unwrap().result.unwrap();
     holder.open(address, HELD, "silent");

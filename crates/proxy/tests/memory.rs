@@ -12,7 +12,7 @@ mod holder;
 
 use std::time::Duration;
 
-use portcullis_proxy::{Proxy, ProxyOptions};
+use portcullis_proxy::{Inherited, Proxy, ProxyOptions};
 use rustix::process::{Resource, getrlimit};
 
 use holder::Holder;
@@ -37,7 +37,8 @@ fn resident() -> u64 {
 fn ten_thousand_idle_connections_hold_no_buffers() {
     let descriptors = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let connections = CONNECTIONS.min(descriptors.saturating_sub(100));
-    let (proxy, reports) = Proxy::start(ProxyOptions { workers: 1, ..ProxyOptions::default() }).unwrap();
+    let (proxy, reports) =
+        Proxy::start(ProxyOptions { workers: 1, ..ProxyOptions::default() }, Inherited::default()).unwrap();
     proxy.apply(&holder::model());
     let address = reports.recv_timeout(Duration::from_secs(10)).unwrap().result.unwrap();
     let mut holder = Holder::start();

@@ -54,7 +54,15 @@ pub struct Portcullis {
 impl Portcullis {
     /// Starts `portcullis run` over a path, on loopback, and returns once `/readyz` says yes.
     pub fn run<S: AsRef<OsStr>>(path: &Path, arguments: impl IntoIterator<Item = S>) -> Portcullis {
-        let admin = SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free()));
+        Portcullis::run_at(SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free())), path, arguments)
+    }
+
+    /// The same with an admin address of the caller's choice.
+    pub fn run_at<S: AsRef<OsStr>>(
+        admin: SocketAddr,
+        path: &Path,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Portcullis {
         let child = Command::new(binary())
             .arg("run")
             .arg(path)

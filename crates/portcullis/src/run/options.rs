@@ -32,6 +32,10 @@ pub(crate) struct Run {
     /// Let a small backend stand in for every Service without endpoints; it answers with the request as JSON
     #[arg(long, value_name = "IP[:PORT]", num_args = 0..=1, default_missing_value = "127.0.0.1")]
     pub(super) echo: Option<EchoAddress>,
+    /// Take the listening sockets over from the process that was started with the same SOCKET, if there is one; then
+    /// wait there for the next
+    #[arg(long, value_name = "SOCKET")]
+    pub(super) takeover: Option<PathBuf>,
     #[command(flatten)]
     pub(super) data_plane: DataPlaneOptions,
     #[command(flatten)]

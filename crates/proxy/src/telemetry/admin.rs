@@ -11,8 +11,10 @@ use portcullis_http1::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 
 use super::exposition;
+use crate::listen::inherited::Inherited;
 use crate::proxy::StartError;
 use crate::shared::{Phase, Shared};
 
@@ -31,11 +33,20 @@ impl AdminSocket {
     pub(crate) fn local(&self) -> SocketAddr {
         self.local
     }
+
+    /// Another handle on the same socket.
+    pub(crate) fn handle(&self) -> io::Result<std::net::TcpListener> {
+        self.listener.try_clone()
+    }
 }
 
-pub(crate) fn bind(address: SocketAddr) -> Result<AdminSocket, StartError> {
-    let bind = || {
-        let listener = std::net::TcpListener::bind(address)?;
+/// Binds the admin address, unless a socket of it is inherited.
+pub(crate) fn bind(address: SocketAddr, inherited: &mut Inherited) -> Result<AdminSocket, StartError> {
+    let mut bind = || {
+        let listener = match inherited.take(address).pop() {
+            Some(listener) => listener,
+            None => std::net::TcpListener::bind(address)?,
+        };
         listener.set_nonblocking(true)?;
         let local = listener.local_addr()?;
         Ok(AdminSocket { listener, local })
@@ -43,13 +54,19 @@ pub(crate) fn bind(address: SocketAddr) -> Result<AdminSocket, StartError> {
     bind().map_err(|error| StartError::Admin(address, error))
 }
 
-pub(crate) async fn serve(socket: AdminSocket, shared: Arc<Shared>) {
+/// Serves until `closing` ends.
+pub(crate) async fn serve(socket: AdminSocket, shared: Arc<Shared>, mut closing: oneshot::Receiver<()>) {
     let listener = match TcpListener::from_std(socket.listener) {
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%error, "the admin endpoint cannot be served"),
     };
     loop {
-        match listener.accept().await {
+        let accepted = tokio::select! {
+            biased;
+            _ = &mut closing => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
             Ok((stream, _)) => {
                 let shared = Arc::clone(&shared);
                 tokio::spawn(async move {

@@ -14,7 +14,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use portcullis_model::{BindAddress, Model};
-use portcullis_proxy::{Limits, Proxy, ProxyHandle, ProxyOptions, Report};
+use portcullis_proxy::{Inherited, Limits, Proxy, ProxyHandle, ProxyOptions, Report};
 
 pub(crate) use backend::{Backend, fields};
 pub(crate) use client::Client;
@@ -77,7 +77,7 @@ impl Running {
 
     /// Without a configuration.
     pub(crate) fn idle(options: ProxyOptions) -> Running {
-        let (proxy, reports) = Proxy::start(options).unwrap();
+        let (proxy, reports) = Proxy::start(options, Inherited::default()).unwrap();
         Running { proxy, reports, bound: Vec::new() }
     }
 
