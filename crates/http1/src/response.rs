@@ -133,9 +133,13 @@ impl ResponseHead {
         let bodiless = method == Method::Head || matches!(self.status, 100..=199 | 204 | 304);
         if bodiless {
             self.framing = framing::Framing::None;
-        } else {
-            self.framing = framing::multiplexed(&self.fields, ended)?;
+            return Ok(());
         }
+        self.framing = match framing::multiplexed(&self.fields, ended)? {
+            // An answer that ends with its head has an empty body to HTTP/1, which would look for its end else.
+            framing::Framing::None => framing::Framing::Length(0),
+            stated => stated,
+        };
         Ok(())
     }
 }

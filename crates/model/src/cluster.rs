@@ -36,8 +36,10 @@ impl fmt::Display for EndpointsKey {
 /// A protocol spoken to backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UpstreamProtocol {
-    /// HTTP/1.1.
+    /// HTTP/1.1 in clear; over TLS that, or HTTP/2 where the endpoint takes it (ALPN).
     Http1,
+    /// HTTP/2 alone: in clear by prior knowledge (`kubernetes.io/h2c`), over TLS by ALPN.
+    Http2,
 }
 
 /// A backend as it is spoken to.

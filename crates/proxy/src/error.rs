@@ -12,6 +12,8 @@ pub(crate) struct ProxyError {
     pub(crate) stage: Stage,
     pub(crate) replay: Replay,
     pub(crate) reason: Reason,
+    /// With which code the endpoint reset its HTTP/2 stream, if it did.
+    pub(crate) code: Option<h2::Reason>,
 }
 
 /// Whose fault it is.
@@ -40,6 +42,8 @@ pub(crate) enum Stage {
 pub(crate) enum Replay {
     /// Nothing of it reached a backend.
     NothingSent,
+    /// The backend said that it did not process it (RFC 9113 §8.7).
+    Unprocessed,
     /// It was sent on a reused connection, which closed without a byte of an answer: a bodiless idempotent request
     /// may be sent once more (RFC 9112 §9.3.1).
     ReusedClosed,
@@ -49,11 +53,11 @@ pub(crate) enum Replay {
 
 impl ProxyError {
     pub(crate) const fn downstream(stage: Stage, reason: Reason) -> ProxyError {
-        ProxyError { source_of_fault: Source::Downstream, stage, replay: Replay::Never, reason }
+        ProxyError { source_of_fault: Source::Downstream, stage, replay: Replay::Never, reason, code: None }
     }
 
     pub(crate) const fn upstream(stage: Stage, replay: Replay, reason: Reason) -> ProxyError {
-        ProxyError { source_of_fault: Source::Upstream, stage, replay, reason }
+        ProxyError { source_of_fault: Source::Upstream, stage, replay, reason, code: None }
     }
 
     pub(crate) const fn configuration(reason: Reason) -> ProxyError {
@@ -62,6 +66,7 @@ impl ProxyError {
             stage: Stage::Route,
             replay: Replay::Never,
             reason,
+            code: None,
         }
     }
 
@@ -71,6 +76,7 @@ impl ProxyError {
             stage,
             replay: Replay::Never,
             reason: Reason::Internal,
+            code: None,
         }
     }
 
@@ -98,7 +104,8 @@ impl ProxyError {
             | Reason::ConnectFailed
             | Reason::UpstreamTls
             | Reason::UpstreamCertificate
-            | Reason::UpstreamOverflow => 503,
+            | Reason::UpstreamOverflow
+            | Reason::UpstreamRefused => 503,
             Reason::ConnectTimeout
             | Reason::SendTimeout
             | Reason::RequestTimeout

@@ -1,10 +1,12 @@
 //! One request and its answer, whatever version of HTTP the client speaks.
 //!
 //! Read in this order: [`route`] (which rule), [`identity`] (who asks), [`forward`] (to which endpoint, and again if
-//! that is safe), [`relay`] (both bodies, in one task), [`answer`] (what the proxy says itself).
+//! that is safe), [`endpoint`] (over which version), [`relay`] (both bodies, in one task), [`answer`] (what the proxy
+//! says itself).
 
 mod answer;
 mod deadlines;
+mod endpoint;
 mod forward;
 mod identity;
 mod outgoing;
@@ -15,6 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use portcullis_http1::{Fields, Framing, Method, ResponseHead};
 
 pub(crate) use identity::Client;
@@ -54,6 +57,11 @@ pub(crate) trait Downstream {
 
     /// Takes bytes of the answer's body, no more than there is room for.
     fn data(&mut self, data: &[u8]) -> Result<(), ProxyError>;
+
+    /// Takes the same from memory that may be shared.
+    fn shared(&mut self, data: Bytes) -> Result<(), ProxyError> {
+        self.data(&data)
+    }
 
     /// Ends the answer.
     fn end(&mut self, trailers: Option<&Fields>) -> Result<(), ProxyError>;

@@ -15,6 +15,7 @@ mod control;
 mod error;
 mod exchange;
 mod filters;
+mod http2;
 mod limits;
 mod listen;
 mod options;

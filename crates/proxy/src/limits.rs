@@ -234,6 +234,25 @@ limits! {
     upstream_requests: usize = 10_000, "upstream-requests",
         "Requests that wait for or talk to one backend at the same time, a worker; more are answered with 503. \
          Keeps one slow backend from taking every connection.";
+    h2_replay_bytes: Bytes = Bytes(64 << 10), "h2-replay-bytes",
+        "How much of a request's body is kept until its answer begins, to be sent anew where an HTTP/2 endpoint says \
+         that it did not process it. Room for most gRPC calls; a longer request fails.";
+    upstream_h2_streams: usize = 100, "upstream-h2-streams",
+        "Requests that share an HTTP/2 connection to an endpoint; more open another one, as they do where the \
+         endpoint allows fewer. RFC 9113 advises endpoints to allow no fewer than 100.";
+    upstream_h2_window_bytes: Bytes = Bytes(256 << 10), in WINDOWS, "upstream-h2-window-bytes",
+        "Flow-control window of a stream to an endpoint: how much of an answer waits in memory for a slow client.";
+    upstream_h2_connection_window_bytes: Bytes = Bytes(16 << 20), in WINDOWS, "upstream-h2-connection-window-bytes",
+        "Flow-control window of an HTTP/2 connection to an endpoint. Room for as many slow clients as have a full \
+         stream window each, so that they do not stop the others.";
+    upstream_h2_idle_timeout: Duration = Duration::from_secs(60), "upstream-h2-idle-timeout",
+        "An HTTP/2 connection to an endpoint without a request. Longer than for HTTP/1: an endpoint that closes one \
+         says first which requests it will not take.";
+    upstream_h2_ping: Duration = Duration::from_secs(360), "upstream-h2-ping",
+        "Silence of an endpoint that owes answers over HTTP/2, after which it is asked whether it lives. Longer than \
+         the five minutes below which gRPC servers take pings for abuse.";
+    upstream_h2_ping_timeout: Duration = Duration::from_secs(20), "upstream-h2-ping-timeout",
+        "Waiting for the answer to that; then the connection and its requests end.";
     upstream_head_bytes: Bytes = Bytes(64 << 10), in HEADS, "upstream-head-bytes",
         "Status line and fields of an answer; more is answered with 502.";
     interim_responses: usize = 16, "interim-responses",

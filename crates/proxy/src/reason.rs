@@ -67,6 +67,8 @@ reasons! {
     UpstreamCertificate = "upstream_certificate",
     /// Too many requests wait for the backend.
     UpstreamOverflow = "upstream_overflow",
+    /// The endpoint said that it did not process the request, and would not take it anew.
+    UpstreamRefused = "upstream_refused",
     /// The endpoint closed the connection before or within its answer.
     UpstreamReset = "upstream_reset",
     /// The endpoint's answer breaks HTTP.

@@ -28,14 +28,14 @@ pub(crate) struct Scratches {
     free: RefCell<Vec<Box<Scratch>>>,
     buffers: Rc<Buffers>,
     response_head: HeadLimits,
-    body_limit: u64,
+    limits: Limits,
 }
 
 impl Scratches {
     pub(crate) fn new(buffers: &Rc<Buffers>, limits: &Limits) -> Scratches {
         let response_head = HeadLimits { block: limits.upstream_head_bytes.0, fields: limits.head_fields };
-        let body_limit = if limits.body_bytes.0 == 0 { u64::MAX } else { limits.body_bytes.0 as u64 };
-        Scratches { free: RefCell::default(), buffers: Rc::clone(buffers), response_head, body_limit }
+        let (buffers, limits) = (Rc::clone(buffers), limits.clone());
+        Scratches { free: RefCell::default(), buffers, response_head, limits }
     }
 
     pub(crate) fn take(&self) -> Box<Scratch> {
@@ -43,7 +43,7 @@ impl Scratches {
         free.unwrap_or_else(|| {
             Box::new(Scratch {
                 request: RequestHead::new(),
-                outgoing: Outgoing::new(&self.buffers, self.body_limit),
+                outgoing: Outgoing::new(&self.buffers, &self.limits),
                 parser: ResponseParser::new(self.response_head),
                 response: ResponseHead::new(),
                 decoder: BodyDecoder::default(),

@@ -136,6 +136,11 @@ impl Entry {
 }
 
 impl Timer {
+    /// Another timer of the same wheel.
+    pub(crate) fn another(&self) -> Timer {
+        self.wheel.timer()
+    }
+
     /// Moves the deadline to a time from now; a zero time means none.
     pub(crate) fn set(&self, after: Duration) {
         match after {

@@ -101,6 +101,9 @@ fn builder(limits: &Limits) -> Builder {
         .initial_connection_window_size(size(limits.h2_connection_window_bytes.0))
         .max_local_error_reset_streams(Some(limits.h2_resets))
         .max_concurrent_reset_streams(limits.h2_resets)
+        // Frames much smaller than their overhead are what streams of small messages consist of; half a window of
+        // them, as `h2` would have it, is less than one such stream has waiting for a slow backend.
+        .data_frame_budget(limits.h2_connection_window_bytes.0.saturating_mul(2))
         .max_send_buffer_size(SEND_BUFFER);
     builder
 }
@@ -224,7 +227,7 @@ async fn stream(shared: &Shared, request: Request<RecvStream>, respond: SendResp
                 if error.is_the_clients() && !http2.ended() {
                     shared.resets.borrow_mut().count();
                 }
-                http2.cut();
+                http2.cut(error.code);
             }
         }
     }

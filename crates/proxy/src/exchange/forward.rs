@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use portcullis_http1::RequestHead;
 
 use super::deadlines::Deadlines;
-use super::relay::Relay;
-use super::{Downstream, Ended, Failed, Surroundings};
+use super::endpoint::{Endpoint, Http1, Http2};
+use super::relay::{Outcome, Relay};
+use super::{Downstream, Ended, Failed, Outgoing, Surroundings};
 use crate::buffers::InBuf;
 use crate::error::{ProxyError, Replay, Stage};
 use crate::filters::rewritten;
@@ -19,7 +20,7 @@ use crate::scratch::Scratch;
 use crate::tables::CompiledRule;
 use crate::tables::rule::{Backend, CompiledTarget};
 use crate::telemetry::Record;
-use crate::upstream::{LocalTarget, Taken, Upstream, UpstreamStream};
+use crate::upstream::{Connected, LocalTarget, Taken, Wish};
 
 /// Sends a request to a backend and relays its answer.
 pub(super) async fn forward<D: Downstream>(
@@ -42,32 +43,23 @@ pub(super) async fn forward<D: Downstream>(
     let mut attempts = Attempts {
         taken: around.worker.pools.take(cluster)?,
         deadline: rule.request_timeout.map(|timeout| record.started + timeout),
-        replayable: scratch.request.method().is_idempotent() && scratch.outgoing.can_rewind(),
-        failed_connects: 0,
+        replayable: scratch.request.method().is_idempotent() && scratch.outgoing.is_bodiless(),
+        wish: scratch.request.upgrade().map_or(Wish::Any, |_| Wish::Upgrade),
+        tried: 0,
         fresh: false,
     };
     loop {
-        let (endpoint, upstream, deadlines) = attempts.upstream(around, down, rule, record).await?;
-        let relayed = relay(around, scratch, down, record, (rule, backend), upstream, deadlines).await;
-        let error = match relayed {
-            Ok(Relayed::Switched(stream)) => {
-                let fresh = InBuf::new(&around.worker.buffers);
-                return Ok(Ended::Switched(stream, std::mem::replace(&mut scratch.input, fresh)));
-            }
-            Ok(Relayed::Answered(reusable)) => {
-                if let Some(upstream) = reusable {
-                    around.worker.pools.give_back(&endpoint, upstream);
-                }
-                return Ok(Ended::Answered);
-            }
+        let (target, connected, deadlines) = attempts.upstream(around, down, rule, record).await?;
+        let exchange = Exchange { around, filters: (rule, backend), target, deadlines };
+        let error = match exchange.run(scratch, down, record, connected).await {
+            Ok(ended) => return Ok(ended),
             Err(error) => error,
         };
-        if !attempts.again(&error) {
+        if !attempts.again(&error, &scratch.outgoing) {
             return Err(error.into());
         }
         record.attempts -= 1; // another connection is not a retry
         around.worker.metrics.replays.add(1);
-        scratch.outgoing.rewind();
     }
 }
 
@@ -78,7 +70,9 @@ struct Attempts {
     deadline: Option<Instant>,
     /// Sending the request twice is as good as once.
     replayable: bool,
-    failed_connects: usize,
+    wish: Wish,
+    /// Endpoints that failed.
+    tried: usize,
     /// Pooled connections are not to be trusted any more.
     fresh: bool,
 }
@@ -91,71 +85,108 @@ impl Attempts {
         down: &mut D,
         rule: &CompiledRule,
         record: &mut Record,
-    ) -> Result<(Rc<LocalTarget>, Upstream, Deadlines), ProxyError> {
+    ) -> Result<(Rc<LocalTarget>, Connected, Deadlines), ProxyError> {
         let pools = &around.worker.pools;
         loop {
-            let endpoint =
-                self.taken.endpoint(self.failed_connects).ok_or(ProxyError::internal(Stage::Connect))?;
+            let endpoint = self.taken.endpoint(self.tried).ok_or(ProxyError::internal(Stage::Connect))?;
             record.endpoint = Some(Rc::clone(endpoint));
             record.attempts += 1;
             let deadlines = Deadlines::new(self.deadline, rule.backend_timeout);
             if !self.fresh
-                && let Some(pooled) = pools.reuse(endpoint)
+                && let Some(pooled) = pools.reuse(endpoint, self.wish)
             {
                 around.worker.metrics.upstream_reuses.add(1);
                 return Ok((Rc::clone(endpoint), pooled, deadlines));
             }
-            match connect(around, down, endpoint, &deadlines).await {
-                Ok(upstream) => return Ok((Rc::clone(endpoint), upstream, deadlines)),
+            match connect(around, down, endpoint, self.wish, &deadlines).await {
+                Ok(connected) => return Ok((Rc::clone(endpoint), connected, deadlines)),
                 Err(error) if error.is_the_clients() => return Err(error),
-                Err(_) if self.failed_connects == 0 && self.taken.endpoints() > 1 && !deadlines.passed() => {
-                    self.failed_connects = 1;
+                Err(_) if self.tried == 0 && self.taken.endpoints() > 1 && !deadlines.passed() => {
+                    self.tried = 1;
                 }
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Whether the request may be sent again, on a new connection: none of it was sent, or a pooled connection
-    /// closed without a byte of an answer.
-    fn again(&mut self, error: &ProxyError) -> bool {
+    /// Whether the request may be sent again, once, on another connection: none of it was sent, or the endpoint says
+    /// that it did not process it, or a pooled connection closed without a byte of an answer.
+    fn again(&mut self, error: &ProxyError, outgoing: &Outgoing) -> bool {
         let safe = match error.replay {
             Replay::NothingSent => true,
+            Replay::Unprocessed => outgoing.can_rewind(),
             Replay::ReusedClosed => self.replayable,
             Replay::Never => false,
         };
+        if error.replay == Replay::Unprocessed {
+            self.tried += 1; // another endpoint may take what this one does not
+        }
         safe && !std::mem::replace(&mut self.fresh, true)
     }
 }
 
-enum Relayed {
-    /// With the connection, if it can serve another request.
-    Answered(Option<Upstream>),
-    Switched(UpstreamStream),
+/// What an attempt happens in.
+struct Exchange<'a> {
+    around: &'a Surroundings<'a>,
+    filters: (&'a CompiledRule, &'a Backend),
+    target: Rc<LocalTarget>,
+    deadlines: Deadlines,
 }
 
-async fn relay<D: Downstream>(
-    around: &Surroundings<'_>,
-    scratch: &mut Scratch,
-    down: &mut D,
-    record: &mut Record,
-    filters: (&CompiledRule, &Backend),
-    upstream: Upstream,
-    deadlines: Deadlines,
-) -> Result<Relayed, ProxyError> {
-    let mut relay = Relay::new(around, scratch, down, record, filters, upstream, deadlines);
-    let relayed = poll_fn(|cx| relay.poll(cx)).await;
-    around.timer.clear();
-    if let Err(error) = relayed {
-        relay.abandon();
-        return Err(error);
+impl Exchange<'_> {
+    /// Makes the attempt, in the version that the endpoint speaks.
+    async fn run<D: Downstream>(
+        self,
+        scratch: &mut Scratch,
+        down: &mut D,
+        record: &mut Record,
+        connected: Connected,
+    ) -> Result<Ended, ProxyError> {
+        let worker = self.around.worker;
+        let limits = &worker.shared.options.limits;
+        match connected {
+            Connected::Http1(upstream) => {
+                let endpoint = Http1::new(upstream, limits);
+                let (endpoint, outcome) = self.relay(scratch, down, record, endpoint).await?;
+                if outcome.switched {
+                    let said = std::mem::replace(&mut scratch.input, InBuf::new(&worker.buffers));
+                    return Ok(Ended::Switched(endpoint.upstream.stream, said));
+                }
+                if outcome.in_step && scratch.input.is_empty() && scratch.response.keep_alive() {
+                    worker.pools.give_back(&self.target, endpoint.upstream);
+                }
+            }
+            Connected::Http2(place) => {
+                let endpoint = Http2::new(place, Rc::clone(&self.target), limits);
+                // Apart, so that the task of a client's connection is no larger for it.
+                Box::pin(self.relay(scratch, down, record, endpoint)).await?;
+            }
+        }
+        Ok(Ended::Answered)
     }
-    let (upstream, switched, reusable) = relay.into_upstream();
-    Ok(match (switched, reusable) {
-        (true, _) => Relayed::Switched(upstream.stream),
-        (false, true) => Relayed::Answered(Some(upstream)),
-        (false, false) => Relayed::Answered(None),
-    })
+
+    async fn relay<D: Downstream, E: Endpoint>(
+        &self,
+        scratch: &mut Scratch,
+        down: &mut D,
+        record: &mut Record,
+        endpoint: E,
+    ) -> Result<(E, Outcome), ProxyError> {
+        if !scratch.outgoing.begin(&scratch.request, E::WIRE) {
+            return Err(ProxyError::internal(Stage::SendRequest));
+        }
+        let mut relay =
+            Relay::new(self.around, scratch, down, record, self.filters, endpoint, self.deadlines);
+        let relayed = poll_fn(|cx| relay.poll(cx)).await;
+        self.around.timer.clear();
+        match relayed {
+            Ok(()) => Ok(relay.into_endpoint()),
+            Err(error) => {
+                relay.abandon();
+                Err(error)
+            }
+        }
+    }
 }
 
 /// The rule's filters, then the backend's. Of two path changes the backend's holds: both mean the path that the
@@ -175,13 +206,14 @@ async fn connect<D: Downstream>(
     around: &Surroundings<'_>,
     down: &mut D,
     endpoint: &LocalTarget,
+    wish: Wish,
     deadlines: &Deadlines,
-) -> Result<Upstream, ProxyError> {
+) -> Result<Connected, ProxyError> {
     let limit = around.worker.shared.options.limits.connect_timeout;
     let left = deadlines.first().map(|(at, _)| at.saturating_duration_since(Instant::now()));
     let timeout = left.map_or(limit, |left| left.min(limit)).max(Duration::from_millis(1));
     around.worker.metrics.upstream_connects.add(1);
-    let mut connecting = pin!(around.worker.pools.connect(endpoint, around.timer, timeout));
+    let mut connecting = pin!(around.worker.pools.connect(endpoint, wish, around.timer, timeout));
     let connected = poll_fn(|cx| match down.poll_gone(cx) {
         Poll::Ready(gone) => Poll::Ready(Err(gone)),
         Poll::Pending => connecting.as_mut().poll(cx),

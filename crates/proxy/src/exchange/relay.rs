@@ -3,10 +3,11 @@
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use portcullis_http1::{Exchange, Framing, Piece};
+use portcullis_http1::Framing;
 
 use super::answer::explain;
 use super::deadlines::{Deadlines, Silence};
+use super::endpoint::{Endpoint, Passed};
 use super::{Downstream, Surroundings};
 use crate::error::{ProxyError, Replay, Stage};
 use crate::reason::Reason;
@@ -14,19 +15,18 @@ use crate::scratch::Scratch;
 use crate::tables::CompiledRule;
 use crate::tables::rule::Backend;
 use crate::telemetry::Record;
-use crate::upstream::Upstream;
 
 /// How often a client is looked for that cannot be heard to go.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// An exchange with one endpoint.
-pub(super) struct Relay<'a, D> {
+pub(super) struct Relay<'a, D, E> {
     around: &'a Surroundings<'a>,
     scratch: &'a mut Scratch,
     down: &'a mut D,
     record: &'a mut Record,
     filters: (&'a CompiledRule, &'a Backend),
-    upstream: Upstream,
+    endpoint: E,
     deadlines: Deadlines,
     /// The client neither gives nor takes what it owes.
     client_silence: Silence<u64>,
@@ -36,11 +36,15 @@ pub(super) struct Relay<'a, D> {
     /// The endpoint takes no more of the request; its answer may still come.
     send_failed: bool,
     request_sent: bool,
-    /// Bytes of the answer, its head included.
-    received: u64,
     interim: usize,
-    /// The connection over TLS has ended without a word.
-    cut: bool,
+}
+
+/// How a successful exchange leaves its endpoint.
+pub(super) struct Outcome {
+    /// The connection is a tunnel now.
+    pub(super) switched: bool,
+    /// The endpoint took the whole request.
+    pub(super) in_step: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,16 +66,16 @@ enum Waiting {
     Answer,
 }
 
-impl<'a, D: Downstream> Relay<'a, D> {
+impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
     pub(super) fn new(
         around: &'a Surroundings<'a>,
         scratch: &'a mut Scratch,
         down: &'a mut D,
         record: &'a mut Record,
         filters: (&'a CompiledRule, &'a Backend),
-        upstream: Upstream,
+        endpoint: E,
         deadlines: Deadlines,
-    ) -> Relay<'a, D> {
+    ) -> Relay<'a, D, E> {
         scratch.input.clear();
         let limits = &around.worker.shared.options.limits;
         let client_silence = Silence::new(limits.body_timeout, down.progress());
@@ -82,39 +86,29 @@ impl<'a, D: Downstream> Relay<'a, D> {
             down,
             record,
             filters,
-            upstream,
+            endpoint,
             deadlines,
             client_silence,
             endpoint_silence,
             state: State::Head,
             send_failed: false,
             request_sent: false,
-            received: 0,
             interim: 0,
-            cut: false,
         }
     }
 
-    /// The connection; whether it is a tunnel now; whether it can serve another request.
-    pub(super) fn into_upstream(self) -> (Upstream, bool, bool) {
-        let switched = self.state == State::Switch;
-        let in_step = self.request_sent && !self.send_failed && self.scratch.input.is_empty();
-        let reusable = in_step && self.scratch.response.keep_alive();
-        (self.upstream, switched, reusable)
+    /// The endpoint, and what is true of it after the exchange.
+    pub(super) fn into_endpoint(self) -> (E, Outcome) {
+        let outcome = Outcome {
+            switched: self.state == State::Switch,
+            in_step: self.request_sent && !self.send_failed,
+        };
+        (self.endpoint, outcome)
     }
 
-    /// Ends the connection of a failed exchange. The endpoint must not take a part of a request for the whole, nor
-    /// the kernel keep what was not taken.
+    /// Ends what is left of a failed exchange.
     pub(super) fn abandon(self) {
-        if !self.request_sent {
-            self.upstream.stream.reset();
-        }
-    }
-
-    /// Whether nothing of the request can have reached the endpoint. What a failed write over TLS has sent of its
-    /// records is not known.
-    fn unsent(&self) -> bool {
-        self.scratch.outgoing.untouched() && !self.upstream.stream.is_tls()
+        self.endpoint.abandon(self.request_sent);
     }
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ProxyError>> {
@@ -131,12 +125,9 @@ impl<'a, D: Downstream> Relay<'a, D> {
     /// Sends what has come of the request.
     fn poll_request(&mut self, cx: &mut Context<'_>) -> Result<Waiting, ProxyError> {
         while !self.request_sent && !self.send_failed {
-            match self.scratch.outgoing.poll_write(cx, &mut self.upstream.stream) {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(_)) if self.upstream.reused && self.unsent() => {
-                    return Err(reset(Stage::SendRequest, Replay::NothingSent));
-                }
-                Poll::Ready(Err(_)) => {
+            match self.endpoint.poll_send(cx, self.scratch)? {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => {
                     self.send_failed = true;
                     break;
                 }
@@ -184,58 +175,32 @@ impl<'a, D: Downstream> Relay<'a, D> {
         }
     }
 
-    /// Reads more of the answer; false at the end of the connection.
-    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        let limit = self.around.worker.shared.options.limits.upstream_head_bytes.0;
-        let filled = self.scratch.input.poll_fill(cx, &mut self.upstream.stream, limit);
-        let filled = ready!(filled);
-        // Over TLS an end that was not announced may be an attacker's (RFC 9112 §9.8).
-        self.cut |= filled.is_err() && self.upstream.stream.is_tls();
-        let read = filled.unwrap_or(0); // a reset is as much of an end as a close
-        self.received += read as u64;
-        Poll::Ready(read > 0)
-    }
-
     /// Reads the answer's head; whom it waits for, if it cannot.
     fn poll_head(&mut self, cx: &mut Context<'_>) -> Result<Option<Waiting>, ProxyError> {
-        let scratch = &mut *self.scratch;
-        let request = Exchange { method: scratch.request.method(), upgrade: scratch.request.upgrade() };
-        let parsed = scratch.parser.parse(scratch.input.filled(), request, &mut scratch.response);
-        let protocol = ProxyError::upstream(Stage::ReceiveAnswer, Replay::Never, Reason::UpstreamProtocol);
-        match parsed.map_err(|_| protocol)? {
-            Some(len) => {
-                scratch.input.consume(len);
-                if scratch.response.is_interim() {
-                    self.interim += 1;
-                    if self.interim > self.around.worker.shared.options.limits.interim_responses {
-                        return Err(protocol);
-                    }
-                    scratch.response.strip_hop_by_hop();
-                    self.down.interim(&scratch.response);
-                } else {
-                    self.begin()?;
-                }
-                Ok(None)
-            }
-            None => match self.poll_fill(cx) {
-                Poll::Pending => Ok(Some(Waiting::Answer)),
-                Poll::Ready(true) => Ok(None),
-                Poll::Ready(false) if self.upstream.reused && self.received == 0 => {
-                    Err(reset(Stage::ReceiveAnswer, Replay::ReusedClosed))
-                }
-                Poll::Ready(false) => Err(reset(Stage::ReceiveAnswer, Replay::Never)),
-            },
+        let Poll::Ready(framing) = self.endpoint.poll_head(cx, self.scratch)? else {
+            return Ok(Some(Waiting::Answer));
+        };
+        if !self.scratch.response.is_interim() {
+            self.begin(framing)?;
+            return Ok(None);
         }
+        self.interim += 1;
+        if self.interim > self.around.worker.shared.options.limits.interim_responses {
+            return Err(protocol(Stage::ReceiveAnswer));
+        }
+        self.scratch.response.strip_hop_by_hop();
+        self.down.interim(&self.scratch.response);
+        Ok(None)
     }
 
     /// The answer's head is here: filters, then on to the client.
-    fn begin(&mut self) -> Result<(), ProxyError> {
+    fn begin(&mut self, framing: Framing) -> Result<(), ProxyError> {
         let (rule, backend) = self.filters;
-        let framing = self.scratch.response.framing();
         if framing == Framing::Tunnel && !self.request_sent {
             // What is left of the request would be taken for the new protocol (RFC 9110 §7.8).
-            return Err(ProxyError::upstream(Stage::ReceiveAnswer, Replay::Never, Reason::UpstreamProtocol));
+            return Err(protocol(Stage::ReceiveAnswer));
         }
+        self.scratch.outgoing.answered();
         self.scratch.response.strip_hop_by_hop();
         rule.filters.on_response(&mut self.scratch.response);
         backend.filters.on_response(&mut self.scratch.response);
@@ -253,44 +218,12 @@ impl<'a, D: Downstream> Relay<'a, D> {
     /// Relays some of the answer's body; whom it waits for, if it cannot.
     fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<Option<Waiting>, ProxyError> {
         let Poll::Ready(room) = self.down.poll_room(cx)? else { return Ok(Some(Waiting::Client)) };
-        let scratch = &mut *self.scratch;
-        let input = scratch.input.filled();
-        let input = input.get(..room).unwrap_or(input);
-        let protocol = ProxyError::upstream(Stage::RelayAnswer, Replay::Never, Reason::UpstreamProtocol);
-        let (used, piece) = scratch.decoder.decode(input).map_err(|_| protocol)?;
-        match piece {
-            Piece::Data(data) => {
-                self.record.sent += data.len() as u64;
-                self.down.data(data)?;
-                scratch.input.consume(used);
-            }
-            Piece::End => {
-                scratch.input.consume(used);
-                self.end()?;
-            }
-            Piece::More => {
-                scratch.input.consume(used);
-                match self.poll_fill(cx) {
-                    Poll::Pending => return Ok(Some(Waiting::Answer)),
-                    Poll::Ready(true) => {}
-                    Poll::Ready(false) => {
-                        let cut = reset(Stage::RelayAnswer, Replay::Never);
-                        if self.cut || self.scratch.decoder.close().is_err() {
-                            return Err(cut);
-                        }
-                        self.end()?;
-                    }
-                }
-            }
+        match self.endpoint.poll_body(cx, self.scratch, room, self.down)? {
+            Poll::Ready(Passed::Data(passed)) => self.record.sent += passed as u64,
+            Poll::Ready(Passed::End) => self.state = State::Flush,
+            Poll::Pending => return Ok(Some(Waiting::Answer)),
         }
         Ok(None)
-    }
-
-    fn end(&mut self) -> Result<(), ProxyError> {
-        let trailers = self.scratch.decoder.trailers();
-        self.down.end(Some(trailers).filter(|trailers| !trailers.is_empty()))?;
-        self.state = State::Flush;
-        Ok(())
     }
 
     /// Ends the exchange when the rule's time is over, or one side has been silent for too long: the client that
@@ -302,7 +235,7 @@ impl<'a, D: Downstream> Relay<'a, D> {
         room: bool,
     ) -> Poll<Result<(), ProxyError>> {
         let client = self.client_silence.until(client, self.down.progress());
-        let progress = (self.scratch.outgoing.progress(), self.received);
+        let progress = (self.scratch.outgoing.progress(), self.endpoint.received());
         let endpoint = self.endpoint_silence.until(room, progress);
         let silences =
             [client.map(|at| (at, Reason::ClientTimeout)), endpoint.map(|at| (at, Reason::SendTimeout))];
@@ -327,6 +260,6 @@ impl<'a, D: Downstream> Relay<'a, D> {
     }
 }
 
-fn reset(stage: Stage, replay: Replay) -> ProxyError {
-    ProxyError::upstream(stage, replay, Reason::UpstreamReset)
+fn protocol(stage: Stage) -> ProxyError {
+    ProxyError::upstream(stage, Replay::Never, Reason::UpstreamProtocol)
 }

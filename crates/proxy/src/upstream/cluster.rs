@@ -24,6 +24,7 @@ pub(crate) struct Cluster {
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) address: EndpointAddress,
+    pub(crate) protocol: UpstreamProtocol,
     /// The address, for logs.
     pub(crate) label: String,
     /// Never the same for two targets of a process: connections are pooled by it.
@@ -35,14 +36,24 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    pub(super) fn new(address: &EndpointAddress, tls: Option<&Arc<TlsClient>>) -> Target {
+    pub(super) fn new(
+        address: &EndpointAddress,
+        protocol: UpstreamProtocol,
+        tls: Option<&Arc<TlsClient>>,
+    ) -> Target {
         Target {
             address: address.clone(),
+            protocol,
             label: label(address),
             id: next_id(),
             tls: tls.cloned(),
             failing: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it is spoken to over TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.tls.is_some()
     }
 
     /// Says that TLS fails, or works again; once each.
@@ -117,7 +128,7 @@ impl Targets {
         if let Some(target) = slot.upgrade() {
             return target;
         }
-        let target = Arc::new(Target::new(address, tls));
+        let target = Arc::new(Target::new(address, protocol, tls));
         *slot = Arc::downgrade(&target);
         target
     }

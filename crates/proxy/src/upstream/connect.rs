@@ -9,6 +9,7 @@ use tokio::net::{TcpStream, UnixStream};
 use super::cluster::Target;
 use super::connection::UpstreamStream;
 use super::dns::Dns;
+use super::pool::Wish;
 use super::socket::Socket;
 use crate::error::{ProxyError, Replay, Stage};
 use crate::reason::Reason;
@@ -41,12 +42,13 @@ impl Forbidden {
 /// A new connection to an endpoint, which speaks TLS already where it has to.
 pub(crate) async fn connect(
     target: &Target,
+    wish: Wish,
     dns: &Dns,
     forbidden: &Forbidden,
 ) -> Result<UpstreamStream, ProxyError> {
     let socket = socket(&target.address, dns, forbidden).await?;
     let Some(tls) = &target.tls else { return Ok(UpstreamStream::Clear(socket)) };
-    match tls.connect(socket).await {
+    match tls.connect(socket, wish).await {
         Ok(stream) => {
             target.note_handshake(None);
             Ok(UpstreamStream::Tls(stream))

@@ -53,6 +53,14 @@ impl UpstreamStream {
         }
     }
 
+    /// Whether the endpoint chose HTTP/2 (RFC 7301).
+    pub(super) fn chose_http2(&self) -> bool {
+        match self {
+            UpstreamStream::Clear(_) => false,
+            UpstreamStream::Tls(stream) => stream.get_ref().1.alpn_protocol() == Some(b"h2"),
+        }
+    }
+
     /// Whether what is written goes out in records, so that what a failed write has sent cannot be known.
     pub(crate) fn is_tls(&self) -> bool {
         matches!(self, UpstreamStream::Tls(_))

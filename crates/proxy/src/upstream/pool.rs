@@ -5,10 +5,13 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use portcullis_model::UpstreamProtocol;
+
 use super::cluster::{Cluster, Target};
 use super::connect::{self, Forbidden};
 use super::connection::{Upstream, UpstreamStream};
 use super::dns::Dns;
+use super::http2::{Links, Opener, Place, Settings, Turn};
 use crate::error::ProxyError;
 use crate::limits::Limits;
 use crate::reason::Reason;
@@ -28,6 +31,7 @@ pub(crate) struct Pools {
     idle_timeout: Duration,
     max_idle: usize,
     max_requests: usize,
+    http2: Settings,
 }
 
 /// A backend as one worker sees it.
@@ -43,6 +47,24 @@ pub(crate) struct LocalCluster {
 pub(crate) struct LocalTarget {
     pub(crate) target: Arc<Target>,
     idle: RefCell<Vec<Idle>>,
+    links: Links,
+    /// Over TLS it chose HTTP/1 last: its connections are not shared, so that none has to wait for another.
+    chooses_http1: Cell<bool>,
+}
+
+/// What a request needs of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// Either version.
+    Any,
+    /// HTTP/1, which alone has upgrades.
+    Upgrade,
+}
+
+/// A connection for a request.
+pub(crate) enum Connected {
+    Http1(Upstream),
+    Http2(Place),
 }
 
 struct Idle {
@@ -75,6 +97,35 @@ impl Taken {
     }
 }
 
+impl LocalTarget {
+    fn new(target: Arc<Target>) -> LocalTarget {
+        LocalTarget {
+            target,
+            idle: RefCell::default(),
+            links: Links::default(),
+            chooses_http1: Cell::new(false),
+        }
+    }
+
+    /// Whether requests may share a connection.
+    fn shares(&self, wish: Wish) -> bool {
+        match self.target.protocol {
+            UpstreamProtocol::Http1 => self.target.is_secure() && wish == Wish::Any,
+            UpstreamProtocol::Http2 => true,
+        }
+    }
+
+    /// Whose turn it is to open a connection.
+    fn turn(&self) -> Turn<'_> {
+        if self.chooses_http1.get() { Turn::Open(Opener::alone()) } else { self.links.turn() }
+    }
+
+    /// Whether no connection is kept.
+    fn is_unused(&self) -> bool {
+        self.idle.borrow().is_empty() && self.links.is_empty()
+    }
+}
+
 impl Pools {
     pub(crate) fn new(limits: &Limits, forbidden: Forbidden) -> Pools {
         Pools {
@@ -85,6 +136,7 @@ impl Pools {
             idle_timeout: limits.upstream_idle_timeout,
             max_idle: limits.upstream_idle_connections,
             max_requests: limits.upstream_requests,
+            http2: Settings::new(limits),
         }
     }
 
@@ -127,18 +179,27 @@ impl Pools {
         let mut endpoints = self.endpoints.borrow_mut();
         let slot = endpoints.entry(target.id).or_default();
         slot.upgrade().unwrap_or_else(|| {
-            let local = LocalTarget { target: Arc::clone(target), idle: RefCell::default() };
-            let local = Rc::new(local);
+            let local = Rc::new(LocalTarget::new(Arc::clone(target)));
             *slot = Rc::downgrade(&local);
             local
         })
+    }
+
+    /// A connection that is open already.
+    pub(crate) fn reuse(&self, endpoint: &LocalTarget, wish: Wish) -> Option<Connected> {
+        let shared = if endpoint.shares(wish) { endpoint.links.place() } else { None };
+        match (shared, endpoint.target.protocol) {
+            (Some(place), _) => Some(Connected::Http2(place)),
+            (None, UpstreamProtocol::Http1) => self.reuse_idle(endpoint).map(Connected::Http1),
+            (None, UpstreamProtocol::Http2) => None,
+        }
     }
 
     /// A pooled connection that is still open, the one used last. One on which the endpoint has said something
     /// nobody asked for is closed: the next request would take it for its answer. The reactor hears of that only when
     /// it looks, which a busy worker does seldom, so the kernel is asked, one system call a reuse. What is sent
     /// between that and the request cannot be told from an answer.
-    pub(crate) fn reuse(&self, endpoint: &LocalTarget) -> Option<Upstream> {
+    fn reuse_idle(&self, endpoint: &LocalTarget) -> Option<Upstream> {
         let mut idle = endpoint.idle.borrow_mut();
         while let Some(Idle { mut stream, since }) = idle.pop() {
             if since.elapsed() >= self.idle_timeout {
@@ -152,21 +213,61 @@ impl Pools {
         None
     }
 
-    /// A new connection.
+    /// A new connection, or a place on one that another request opens.
     pub(crate) async fn connect(
         &self,
         endpoint: &LocalTarget,
+        wish: Wish,
         timer: &Timer,
         timeout: Duration,
-    ) -> Result<Upstream, ProxyError> {
+    ) -> Result<Connected, ProxyError> {
         timer.set(timeout);
-        let connecting = connect::connect(&endpoint.target, &self.dns, &self.forbidden);
-        let connected = within(timer, connecting).await;
+        let connected = if endpoint.shares(wish) {
+            within(timer, Box::pin(self.connect_shared(endpoint, timer))).await
+        } else {
+            let stream = within(timer, self.open(endpoint, wish)).await;
+            stream.map(|stream| Ok(Connected::Http1(Upstream { stream: stream?, reused: false })))
+        };
         timer.clear();
-        match connected {
-            Some(stream) => Ok(Upstream { stream: stream?, reused: false }),
-            None => Err(connect::failed(Reason::ConnectTimeout)),
+        connected.unwrap_or_else(|| Err(connect::failed(Reason::ConnectTimeout)))
+    }
+
+    async fn open(&self, endpoint: &LocalTarget, wish: Wish) -> Result<UpstreamStream, ProxyError> {
+        connect::connect(&endpoint.target, wish, &self.dns, &self.forbidden).await
+    }
+
+    /// A place on a connection of HTTP/2; or one of HTTP/1, where that is what an endpoint over TLS chooses.
+    async fn connect_shared(&self, endpoint: &LocalTarget, timer: &Timer) -> Result<Connected, ProxyError> {
+        loop {
+            if let Some(place) = endpoint.links.place() {
+                return Ok(Connected::Http2(place));
+            }
+            let opener = match endpoint.turn() {
+                Turn::Open(opener) => opener,
+                Turn::Wait(opening) => {
+                    opening.wait().await?;
+                    continue;
+                }
+            };
+            let opened = self.open_shared(endpoint, timer).await;
+            return opened.inspect_err(|error| opener.failed(*error));
         }
+    }
+
+    async fn open_shared(&self, endpoint: &LocalTarget, timer: &Timer) -> Result<Connected, ProxyError> {
+        let stream = self.open(endpoint, Wish::Any).await?;
+        let http2 = match endpoint.target.protocol {
+            UpstreamProtocol::Http1 => stream.chose_http2(),
+            UpstreamProtocol::Http2 if stream.is_tls() && !stream.chose_http2() => {
+                return Err(connect::failed(Reason::UpstreamProtocol));
+            }
+            UpstreamProtocol::Http2 => true,
+        };
+        endpoint.chooses_http1.set(!http2);
+        if !http2 {
+            return Ok(Connected::Http1(Upstream { stream, reused: false }));
+        }
+        endpoint.links.establish(stream, &self.http2, timer.another()).await.map(Connected::Http2)
     }
 
     /// Keeps a connection whose exchange has ended in step for the next request.
@@ -184,11 +285,12 @@ impl Pools {
             let mut idle = endpoint.idle.borrow_mut();
             let expired = idle.partition_point(|idle| idle.since.elapsed() >= self.idle_timeout);
             idle.drain(..expired);
+            endpoint.links.sweep(self.http2.idle_timeout);
             true
         });
         self.clusters.borrow_mut().retain(|_, cluster| {
             let busy = cluster.requests.get() > 0;
-            let idle = cluster.targets.borrow().iter().all(|target| target.idle.borrow().is_empty());
+            let idle = cluster.targets.borrow().iter().all(|target| target.is_unused());
             if busy || !idle {
                 cluster.used.set(Instant::now());
             }
@@ -210,11 +312,12 @@ mod tests {
     async fn pooled() -> (Pools, LocalTarget, std::net::TcpStream) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = EndpointAddress::Socket(listener.local_addr().unwrap());
-        let target = Arc::new(Target::new(&address, None));
-        let endpoint = LocalTarget { target, idle: RefCell::default() };
+        let target = Target::new(&address, UpstreamProtocol::Http1, None);
+        let endpoint = LocalTarget::new(Arc::new(target));
         let pools = Pools::new(&Limits::default(), Forbidden::default());
         let timer = crate::timer::Wheel::new().timer();
-        let upstream = pools.connect(&endpoint, &timer, Duration::from_secs(5)).await.unwrap();
+        let connected = pools.connect(&endpoint, Wish::Any, &timer, Duration::from_secs(5)).await.unwrap();
+        let Connected::Http1(upstream) = connected else { panic!("not HTTP/1") };
         pools.give_back(&endpoint, upstream);
         (pools, endpoint, listener.accept().unwrap().0)
     }
@@ -224,10 +327,10 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_connection_on_which_the_endpoint_spoke_unasked_is_not_reused() {
         let (pools, endpoint, mut other) = pooled().await;
-        let reused = pools.reuse(&endpoint).expect("it is idle");
+        let reused = pools.reuse_idle(&endpoint).expect("it is idle");
         pools.give_back(&endpoint, reused);
         other.write_all(b"HTTP/1.1 200 OK\r\n").unwrap();
-        assert!(pools.reuse(&endpoint).is_none());
+        assert!(pools.reuse_idle(&endpoint).is_none());
         let _ = other.read(&mut [0; 1]); // a close or a reset: it is gone
         assert!(endpoint.idle.borrow().is_empty());
     }
@@ -236,6 +339,6 @@ mod tests {
     async fn a_connection_that_the_endpoint_closed_is_not_reused() {
         let (pools, endpoint, other) = pooled().await;
         drop(other);
-        assert!(pools.reuse(&endpoint).is_none());
+        assert!(pools.reuse_idle(&endpoint).is_none());
     }
 }

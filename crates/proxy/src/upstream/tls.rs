@@ -21,6 +21,7 @@ pub(crate) use identity::Identity;
 
 use self::verifier::Verifier;
 use super::cluster::next_id;
+use super::pool::Wish;
 use super::socket::Socket;
 use crate::reason::Reason;
 use crate::tls::config;
@@ -34,6 +35,8 @@ pub(crate) struct TlsClient {
     /// Never the same for two of a process.
     pub(super) id: u64,
     config: Arc<ClientConfig>,
+    /// The same, offering HTTP/1 alone.
+    http1: Arc<ClientConfig>,
     name: ServerName<'static>,
 }
 
@@ -80,22 +83,32 @@ impl TlsClient {
             }
             None => builder.with_no_client_auth(),
         };
+        let mut http1 = config.clone();
         config.alpn_protocols = offered(protocol).iter().map(|protocol| protocol.to_vec()).collect();
-        Ok(TlsClient { id: next_id(), config: Arc::new(config), name })
+        http1.alpn_protocols = vec![HTTP1.to_vec()];
+        Ok(TlsClient { id: next_id(), config: Arc::new(config), http1: Arc::new(http1), name })
     }
 
     /// Speaks TLS on a new connection.
-    pub(super) async fn connect(&self, socket: Socket) -> Result<Box<TlsStream>, Failed> {
-        let connector = TlsConnector::from(Arc::clone(&self.config));
+    pub(super) async fn connect(&self, socket: Socket, wish: Wish) -> Result<Box<TlsStream>, Failed> {
+        let config = match wish {
+            Wish::Any => &self.config,
+            Wish::Upgrade => &self.http1,
+        };
+        let connector = TlsConnector::from(Arc::clone(config));
         let connected = Box::pin(connector.connect(self.name.clone(), socket)).await;
         connected.map(Box::new).map_err(|error| Failed { reason: reason(&error), why: error.to_string() })
     }
 }
 
+const HTTP1: &[u8] = b"http/1.1";
+const HTTP2: &[u8] = b"h2";
+
 /// The application protocols that a backend is offered (RFC 7301).
 fn offered(protocol: UpstreamProtocol) -> &'static [&'static [u8]] {
     match protocol {
-        UpstreamProtocol::Http1 => &[b"http/1.1"],
+        UpstreamProtocol::Http1 => &[HTTP2, HTTP1],
+        UpstreamProtocol::Http2 => &[HTTP2],
     }
 }
 

@@ -10,6 +10,7 @@
 mod configuration;
 mod forwarding;
 mod http2;
+mod http2_upstream;
 mod hygiene;
 mod support;
 mod timeouts;

@@ -3,6 +3,7 @@
 pub(crate) mod backend;
 pub(crate) mod client;
 pub(crate) mod http2;
+pub(crate) mod http2_backend;
 pub(crate) mod model;
 pub(crate) mod tls;
 pub(crate) mod tls_backend;

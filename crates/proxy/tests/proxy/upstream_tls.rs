@@ -6,6 +6,7 @@ use portcullis_model::{
     CaSet, HostPattern, Hostname, ListenerProtocol, SubjectName, TlsOptions, TlsVersion, Trust, UpstreamTls,
 };
 
+use crate::support::http2_backend::Http2Backend;
 use crate::support::tls::Authority;
 use crate::support::tls_backend::{TlsBackend, config, request};
 use crate::support::{Backend, Gateway, Rules, Running, fields, model::origin};
@@ -73,6 +74,50 @@ fn a_backend_that_closes_is_connected_to_anew_with_its_session() {
     assert_eq!(get(&running), served());
     assert!(!backend.handshake().resumed);
     assert!(backend.handshake().resumed);
+}
+
+/// What an endpoint chooses by ALPN is spoken to it, and requests share its connection then.
+#[test]
+fn http2_is_spoken_to_an_endpoint_that_chooses_it() {
+    let authority = Authority::new();
+    let backend = Http2Backend::over_tls(config(&authority.server(&["b.test"]), None), "web");
+    let running = Running::start(&Gateway::to(backend.address).tls("web", tls(&authority, "b.test")));
+    for _ in 0..3 {
+        assert_eq!(get(&running), served());
+    }
+    assert_eq!((backend.connections(), backend.streams()), (1, 3));
+}
+
+/// HTTP/2 has no upgrades: for them a connection of HTTP/1 is asked for, whatever the endpoint would choose else.
+#[test]
+fn an_upgrade_gets_a_connection_of_its_own_over_http1() {
+    let authority = Authority::new();
+    let mut config = config(&authority.server(&["b.test"]), None);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let backend = TlsBackend::with(config, |client| {
+        assert!(request(client));
+        client
+            .send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nhi");
+        client.rest();
+    });
+    let running = before(&backend, tls(&authority, "b.test"));
+    let mut client = running.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n");
+    assert!(client.until("\r\n\r\n").starts_with("HTTP/1.1 101 "));
+    assert_eq!(client.exactly(2), "hi");
+    assert_eq!(backend.handshake().alpn.as_deref(), Some(&b"http/1.1"[..]));
+}
+
+/// A backend that speaks HTTP/2 alone has to say so.
+#[test]
+fn a_backend_that_is_to_speak_http2_must_choose_it() {
+    let authority = Authority::new();
+    let backend = TlsBackend::named("web", &authority.server(&["b.test"]));
+    let gateway = Gateway::new().http("", Rules::new().to("/", "web-h2c"));
+    let gateway = gateway.backend("web-h2c", &[backend.address]).tls("web-h2c", tls(&authority, "b.test"));
+    assert_eq!(get(&Running::start(&gateway)).0, 503);
+    let backend = Http2Backend::over_tls(config(&authority.server(&["b.test"]), None), "web");
+    assert_eq!(get(&Running::start(&gateway.backend("web-h2c", &[backend.address]))), served());
 }
 
 /// Never an answer of the backend, and never a request in clear.

@@ -5,12 +5,13 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason as Http2Reason, RecvStream, SendStream};
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use portcullis_http1::{Fields, Framing, Method, ResponseHead, is_forbidden_trailer};
+use http::{Response, StatusCode};
+use portcullis_http1::{Fields, Framing, Method, ResponseHead};
 
 use crate::buffers::READ;
 use crate::error::{ProxyError, Stage};
 use crate::exchange::{Downstream, Outgoing, has_body};
+use crate::http2;
 use crate::reason::Reason;
 
 /// A stream and where its exchange stands.
@@ -49,14 +50,15 @@ impl Http2 {
         self.ended
     }
 
-    /// Ends the stream so that the client knows its answer to be cut off.
-    pub(super) fn cut(&mut self) {
+    /// Ends the stream so that the client knows its answer to be cut off, for the reason that the endpoint gave.
+    pub(super) fn cut(&mut self, code: Option<Http2Reason>) {
         if self.ended {
             return;
         }
+        let code = code.map_or(Http2Reason::INTERNAL_ERROR, http2::passed_on);
         match &mut self.answer {
-            Some(answer) => answer.send_reset(Http2Reason::INTERNAL_ERROR),
-            None => self.respond.send_reset(Http2Reason::INTERNAL_ERROR),
+            Some(answer) => answer.send_reset(code),
+            None => self.respond.send_reset(code),
         }
     }
 
@@ -78,18 +80,8 @@ impl Http2 {
 fn response(head: &ResponseHead) -> Response<()> {
     let mut response = Response::new(());
     *response.status_mut() = StatusCode::from_u16(head.status()).unwrap_or(StatusCode::BAD_GATEWAY);
-    *response.headers_mut() = headers(&head.fields);
+    *response.headers_mut() = http2::headers(&head.fields, None);
     response
-}
-
-fn headers(fields: &Fields) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(fields.len());
-    for (name, value, _) in fields.iter() {
-        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
-            headers.append(name, value);
-        }
-    }
-    headers
 }
 
 impl Downstream for Http2 {
@@ -101,20 +93,15 @@ impl Downstream for Http2 {
         match ready!(self.body.poll_data(cx)) {
             Some(Ok(data)) => {
                 self.moved += data.len() as u64;
-                into.data(&data)?;
+                let len = data.len();
+                into.shared(data)?;
                 // It fails only for more than was received.
-                let _ = self.body.flow_control().release_capacity(data.len());
+                let _ = self.body.flow_control().release_capacity(len);
             }
             Some(Err(error)) => return Poll::Ready(Err(failed(error))),
             None => {
                 let trailers = ready!(self.body.poll_trailers(cx)).map_err(failed)?;
-                let mut fields = Fields::new();
-                for (name, value) in trailers.iter().flatten() {
-                    if !is_forbidden_trailer(name.as_str().as_bytes()) {
-                        fields.push(name.as_str().as_bytes(), value.as_bytes());
-                    }
-                }
-                into.end(&fields);
+                into.end(&http2::trailers(trailers.as_ref()));
             }
         }
         Poll::Ready(Ok(()))
@@ -163,8 +150,12 @@ impl Downstream for Http2 {
     }
 
     fn data(&mut self, data: &[u8]) -> Result<(), ProxyError> {
+        self.shared(Bytes::copy_from_slice(data))
+    }
+
+    fn shared(&mut self, data: Bytes) -> Result<(), ProxyError> {
         self.send_last()?;
-        self.last = self.answer.is_some().then(|| Bytes::copy_from_slice(data));
+        self.last = self.answer.is_some().then_some(data);
         Ok(())
     }
 
@@ -176,7 +167,7 @@ impl Downstream for Http2 {
         match trailers {
             Some(trailers) => {
                 self.send_last()?;
-                let trailers = headers(trailers);
+                let trailers = http2::headers(trailers, None);
                 let sent = self.answer.as_mut().map(|answer| answer.send_trailers(trailers));
                 sent.unwrap_or(Ok(())).map_err(|_| gone(Stage::RelayAnswer))
             }

@@ -33,9 +33,11 @@ pub(crate) fn origin(kind: &str, name: &str) -> Origin {
     Origin { kind: kind.into(), namespace: "default".into(), name: name.into() }
 }
 
+/// Backends whose name ends in `-h2c` speak that.
 fn cluster_key(name: &str) -> ClusterKey {
     let endpoints = EndpointsKey { origin: origin("Service", name), port: 80 };
-    ClusterKey { endpoints, protocol: UpstreamProtocol::Http1 }
+    let http2 = name.ends_with("-h2c");
+    ClusterKey { endpoints, protocol: if http2 { UpstreamProtocol::Http2 } else { UpstreamProtocol::Http1 } }
 }
 
 pub(crate) fn prefix(path: &str) -> Match {

@@ -114,7 +114,7 @@ pub(crate) fn config(certificate: &Certificate, clients: Option<&Authority>) -> 
     };
     let shown = SingleCertAndKey::from((**certificate.certified_key()).clone());
     let mut config = builder.with_cert_resolver(Arc::new(shown));
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config
 }
 
