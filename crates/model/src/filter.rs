@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Hostname;
+use crate::{Cors, Hostname};
 
 /// A header's name: lower case, a token (RFC 9110 §5.1).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +59,8 @@ pub enum Filter {
     ResponseHeaders(HeaderModifier),
     /// Changes host and path of the request.
     Rewrite(RewriteUrl),
+    /// Lets browsers use the route from other origins. At most one a rule, and none of a backend.
+    Cors(Cors),
 }
 
 /// What happens to headers: `set`, then `add`, then `remove`; a name stands in one of them only.

@@ -14,6 +14,7 @@
 
 mod certificate;
 mod cluster;
+mod cors;
 mod filter;
 mod hostname;
 mod listener;
@@ -34,6 +35,7 @@ pub use certificate::{Certificate, CertificateError};
 pub use cluster::{
     Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, UpstreamProtocol,
 };
+pub use cors::{Cors, Listed, OriginPattern, Origins};
 pub use filter::{Filter, HeaderModifier, HeaderName, HeaderValue, PathRewrite, Redirect, RewriteUrl};
 pub use hostname::{HostPattern, HostRank, Hostname};
 pub use listener::{Listener, ListenerId, ListenerProtocol, Port};

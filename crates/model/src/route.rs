@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Age, ClusterKey, Filter, HostPattern, Match, Origin, Redirect, RuleId};
+use crate::{Age, ClusterKey, Cors, Filter, HostPattern, Match, Origin, Redirect, RuleId};
 
 /// A route as one listener takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,17 @@ pub struct Rule {
     pub action: Action,
     /// How long it may take.
     pub timeouts: Timeouts,
+}
+
+impl Rule {
+    /// What browsers are told about requests of other origins, if anything.
+    #[must_use]
+    pub fn cors(&self) -> Option<&Cors> {
+        self.filters.iter().find_map(|filter| match filter {
+            Filter::Cors(cors) => Some(cors),
+            _ => None,
+        })
+    }
 }
 
 /// What becomes of a request that a rule takes.

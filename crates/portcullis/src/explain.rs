@@ -18,9 +18,9 @@ mod question;
 mod tests;
 mod text;
 
-use portcullis_model::Model;
+use portcullis_model::{Action, Model};
 use portcullis_proxy::Reason;
-use portcullis_routing::{ListenerTable, Request, Scheme, canonical_path};
+use portcullis_routing::{ListenerTable, Matched, Preflight, Request, Scheme, canonical_path};
 
 pub(crate) use command::Explain;
 
@@ -52,13 +52,25 @@ fn follow(model: &Model, question: &Question, answer: &mut Answer) -> Result<(),
     answer.request.path = path.clone().into_owned();
     let table = entrance.listener(question, connection.as_deref(), &host, answer)?;
     answer.meet_listener(table.listener());
-    let request = Request::new(&host, &path, question.query(), &question.method, &question.headers[..]);
+    let asked = || Request::new(&host, &path, question.query(), &question.method, &question.headers[..]);
+    let preflight = Preflight::of(&question.method, &question.headers[..])
+        .filter(|preflight| table.lookup(&asked().announced(*preflight)).is_some_and(answers_preflight));
+    let request = preflight.map_or_else(asked, |preflight| asked().announced(preflight));
     let traced = table.lookup_traced(&request);
     answer.candidates = candidates::of(&traced, table, &request);
     let matched = traced.matched.ok_or_else(|| no_rule(table, answer.candidates.len()))?;
     answer.meet_rule(&matched);
     action::note(model, question, table.listener(), &matched, &request, answer);
+    if preflight.is_some() {
+        action::note_preflight(question, matched.entry().rule(), answer);
+    }
     Ok(())
+}
+
+/// Whether a rule answers the preflight requests of those that it takes.
+fn answers_preflight(matched: Matched<'_, ()>) -> bool {
+    let rule = matched.entry().rule();
+    rule.cors().is_some() && !matches!(rule.action, Action::Fail(_))
 }
 
 fn no_rule(table: &ListenerTable<()>, rules: usize) -> Refused {

@@ -141,6 +141,15 @@ async fn attempt<D: Downstream>(
     identity::settle(around, &mut scratch.request, record);
     let routed = route::route(around, &mut scratch.request, record)?;
     let rule: &CompiledRule = routed.entry.compiled();
+    if let Some(cors) = rule.filters.cors() {
+        cors.decide(&scratch.request, &mut scratch.cors);
+        if routed.preflight {
+            cors.decide_preflight(&scratch.request, &mut scratch.cors);
+            record.reason = Reason::Preflight;
+            answer::preflight(scratch, down, record, around).await?;
+            return Ok(Ended::Answered);
+        }
+    }
     match &rule.action {
         CompiledAction::Fail(refusal) => {
             Err(Failed { error: ProxyError::configuration(refusal.reason), status: refusal.status })

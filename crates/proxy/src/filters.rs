@@ -1,5 +1,6 @@
 //! Filters, compiled when the configuration changes; per request they are only walked.
 
+mod cors;
 mod headers;
 mod path;
 mod redirect;
@@ -7,6 +8,7 @@ mod redirect;
 use portcullis_http1::{RequestHead, ResponseHead};
 use portcullis_model::{Filter, PathRewrite, RewriteUrl};
 
+pub(crate) use cors::{CompiledCors, CorsAnswer};
 pub(crate) use headers::HeaderOps;
 pub use path::rewritten;
 pub use redirect::{CompiledRedirect, RedirectPortTooHigh};
@@ -17,6 +19,7 @@ pub(crate) struct Filters {
     request: HeaderOps,
     response: HeaderOps,
     rewrite: Option<RewriteUrl>,
+    cors: Option<Box<CompiledCors>>,
 }
 
 impl Filters {
@@ -27,6 +30,7 @@ impl Filters {
                 Filter::RequestHeaders(modifier) => compiled.request.extend(modifier),
                 Filter::ResponseHeaders(modifier) => compiled.response.extend(modifier),
                 Filter::Rewrite(rewrite) => compiled.rewrite = Some(rewrite.clone()),
+                Filter::Cors(cors) => compiled.cors = Some(Box::new(CompiledCors::compile(cors))),
             }
         }
         compiled
@@ -44,6 +48,11 @@ impl Filters {
     /// What becomes of the path.
     pub(crate) fn path(&self) -> Option<&PathRewrite> {
         self.rewrite.as_ref().and_then(|rewrite| rewrite.path.as_ref())
+    }
+
+    /// What browsers are told about requests of other origins.
+    pub(crate) fn cors(&self) -> Option<&CompiledCors> {
+        self.cors.as_deref()
     }
 
     /// Changes an answer that goes to the client.

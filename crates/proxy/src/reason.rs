@@ -29,6 +29,8 @@ reasons! {
     Ok = "ok",
     /// A filter of the rule answered with a redirect.
     Redirect = "redirect",
+    /// The CORS filter of the rule answered a preflight request.
+    Preflight = "cors_preflight",
     /// No listener of the port takes the host.
     NoListener = "no_listener",
     /// The listener has no rule for the request.

@@ -7,6 +7,7 @@ use portcullis_http1::{BodyDecoder, HeadLimits, RequestHead, ResponseHead, Respo
 
 use crate::buffers::{Buffers, InBuf};
 use crate::exchange::Outgoing;
+use crate::filters::CorsAnswer;
 use crate::limits::Limits;
 
 /// How many a worker keeps.
@@ -20,6 +21,7 @@ pub(crate) struct Scratch {
     pub(crate) response: ResponseHead,
     pub(crate) decoder: BodyDecoder,
     pub(crate) input: InBuf,
+    pub(crate) cors: CorsAnswer,
 }
 
 /// The free ones of a worker.
@@ -48,6 +50,7 @@ impl Scratches {
                 response: ResponseHead::new(),
                 decoder: BodyDecoder::default(),
                 input: InBuf::new(&self.buffers),
+                cors: CorsAnswer::default(),
             })
         })
     }
@@ -58,6 +61,7 @@ impl Scratches {
         if free.len() < KEPT {
             scratch.outgoing.reset();
             scratch.input.clear();
+            scratch.cors.clear();
             scratch.parser = ResponseParser::new(self.response_head);
             free.push(scratch);
         }

@@ -27,7 +27,9 @@ pub(crate) fn unmet<'t, H: HeaderSource + ?Sized>(
     if let Some(method) = wanted.method.as_deref().filter(|method| *method != request.method) {
         return Some(Mismatch::Method(method));
     }
-    let headers = || wanted.headers.iter().find(|header| !header_fits(header, request.headers));
+    let met =
+        |header: &HeaderMatch| header_fits(header, request.headers) || request.promises(header.name.as_str());
+    let headers = || wanted.headers.iter().find(|header| !met(header));
     let query = || wanted.query.iter().find(|query| !request.parameters().fits(&query.name, &query.value));
     headers().map(Mismatch::Header).or_else(|| query().map(Mismatch::Query))
 }

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use portcullis_model::{HeaderName, HeaderValue};
 
+use crate::Preflight;
 use crate::query::Parameters;
 
 /// Where a request's headers are.
@@ -32,6 +33,8 @@ pub struct Request<'r, H: ?Sized> {
     pub method: &'r str,
     /// The headers.
     pub headers: &'r H,
+    /// What announces the request: headers that it promises count as met, for their values are not known yet.
+    announced: Option<Preflight<'r>>,
     query: &'r str,
     parameters: OnceCell<Parameters<'r>>,
 }
@@ -40,7 +43,18 @@ impl<'r, H: HeaderSource + ?Sized> Request<'r, H> {
     /// A request by its canonical host and path, its raw query (without `?`; empty if it has none) and the rest.
     #[must_use]
     pub fn new(host: &'r str, path: &'r str, query: &'r str, method: &'r str, headers: &'r H) -> Self {
-        Request { host, path, method, headers, query, parameters: OnceCell::new() }
+        Request { host, path, method, headers, announced: None, query, parameters: OnceCell::new() }
+    }
+
+    /// The request that this one, a preflight request, announces.
+    #[must_use]
+    pub fn announced(self, preflight: Preflight<'r>) -> Self {
+        Request { method: preflight.method, announced: Some(preflight), ..self }
+    }
+
+    /// Whether a header of this name is promised.
+    pub(crate) fn promises(&self, name: &str) -> bool {
+        self.announced.is_some_and(|preflight| preflight.promises(name))
     }
 
     /// The value of the first query parameter of a name, decoded as predicates see it.

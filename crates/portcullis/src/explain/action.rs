@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use portcullis_model::{
-    Action, Endpoint, EndpointAddress, EndpointState, Failure, Filter, HeaderModifier, Hostname, Listener,
-    Model, PathRewrite, Redirect, RewriteUrl, Rule, Target, Timeouts, WeightedBackend,
+    Action, Cors, Endpoint, EndpointAddress, EndpointState, Failure, Filter, HeaderModifier, Hostname,
+    Listed, Listener, Model, Origins, PathRewrite, Redirect, RewriteUrl, Rule, Target, Timeouts,
+    WeightedBackend,
 };
 use portcullis_proxy::{CompiledRedirect, Reason, RedirectPortTooHigh, rewritten};
 use portcullis_routing::{HeaderSource, Matched, Request, Scheme};
 
 use super::answer::{
-    Answer, BackendView, Change, EndpointView, FilterView, HeadersView, Object, Outcome, TimeoutsView,
+    Answer, BackendView, Change, CorsView, EndpointView, FilterView, HeadersView, Object, Outcome,
+    TimeoutsView,
 };
 use super::question::Question;
 
@@ -33,7 +35,7 @@ pub(super) fn note<H: HeaderSource + ?Sized>(
 ) {
     let rule = matched.entry().rule();
     let url = Url { authority: question.authority(), path: request.path, prefix_len: matched.prefix_len() };
-    answer.filters = rule.filters.iter().map(|filter| url.view(filter)).collect();
+    answer.filters = rule.filters.iter().map(|filter| url.view(filter, question)).collect();
     answer.timeouts = timeouts(&rule.timeouts);
     match &rule.action {
         Action::Fail(failure) => respond(answer, failure.status, failure.reason.as_str(), &failure.message),
@@ -51,12 +53,21 @@ pub(super) fn note<H: HeaderSource + ?Sized>(
         }
         Action::Forward(forward) => {
             let total: u64 = forward.backends.iter().map(|backend| u64::from(backend.weight)).sum();
-            let views = forward.backends.iter().map(|backend| view(model, rule, backend, total, &url));
+            let views =
+                forward.backends.iter().map(|backend| view(model, rule, backend, total, (&url, question)));
             answer.backends = views.collect();
             answer.outcome = Outcome::Forward;
             note_if_none_takes_requests(answer);
         }
     }
+}
+
+/// Notes that the filter answers, and no backend.
+pub(super) fn note_preflight(question: &Question, rule: &Rule, answer: &mut Answer) {
+    let allowed = rule.cors().is_some_and(|cors| origin(question).is_some_and(|origin| cors.allows(origin)));
+    let message = if allowed { "the origin may use the rule" } else { "the origin may not use the rule" };
+    respond(answer, 204, Reason::Preflight.as_str(), message);
+    answer.backends.clear();
 }
 
 fn respond(answer: &mut Answer, status: u16, reason: &'static str, message: &str) {
@@ -79,7 +90,13 @@ fn note_if_none_takes_requests(answer: &mut Answer) {
     }
 }
 
-fn view(model: &Model, rule: &Rule, backend: &WeightedBackend, total: u64, url: &Url<'_>) -> BackendView {
+fn view(
+    model: &Model,
+    rule: &Rule,
+    backend: &WeightedBackend,
+    total: u64,
+    (url, question): (&Url<'_>, &Question),
+) -> BackendView {
     let endpoints = match &backend.target {
         Target::Cluster(key) => model.endpoints.get(&key.endpoints),
         Target::Fail(_) => None,
@@ -111,7 +128,7 @@ fn view(model: &Model, rule: &Rule, backend: &WeightedBackend, total: u64, url: 
         port: backend.port,
         weight: backend.weight,
         share: f64::from(backend.weight) * 100.0 / (total.max(1) as f64),
-        filters: backend.filters.iter().map(|filter| url.view(filter)).collect(),
+        filters: backend.filters.iter().map(|filter| url.view(filter, question)).collect(),
         host,
         path,
         endpoints: endpoints.collect(),
@@ -122,7 +139,7 @@ fn view(model: &Model, rule: &Rule, backend: &WeightedBackend, total: u64, url: 
 }
 
 impl Url<'_> {
-    fn view(&self, filter: &Filter) -> FilterView {
+    fn view(&self, filter: &Filter, question: &Question) -> FilterView {
         match filter {
             Filter::RequestHeaders(modifier) => FilterView::RequestHeaderModifier(headers(modifier)),
             Filter::ResponseHeaders(modifier) => FilterView::ResponseHeaderModifier(headers(modifier)),
@@ -136,6 +153,7 @@ impl Url<'_> {
                     .as_ref()
                     .map(|change| Change { before: self.path.to_owned(), after: self.rewritten(change) }),
             },
+            Filter::Cors(cors) => FilterView::Cors(cors_view(cors, question)),
         }
     }
 
@@ -176,7 +194,34 @@ impl Url<'_> {
 fn rewrite(filter: &Filter) -> Option<&RewriteUrl> {
     match filter {
         Filter::Rewrite(rewrite) => Some(rewrite),
-        Filter::RequestHeaders(_) | Filter::ResponseHeaders(_) => None,
+        _ => None,
+    }
+}
+
+/// The origin that the request names.
+fn origin(question: &Question) -> Option<&[u8]> {
+    let origin = question.headers.iter().find(|(name, _)| name.as_str() == "origin");
+    origin.map(|(_, origin)| origin.as_bytes())
+}
+
+fn cors_view(cors: &Cors, question: &Question) -> CorsView {
+    fn listed<T>(list: &Listed<T>, text: impl Fn(&T) -> &str) -> Vec<String> {
+        match list {
+            Listed::All => vec!["*".to_owned()],
+            Listed::Only(list) => list.iter().map(|one| text(one).to_owned()).collect(),
+        }
+    }
+    CorsView {
+        allow_origins: match &cors.origins {
+            Origins::Any => vec!["*".to_owned()],
+            Origins::Matching(patterns) => patterns.iter().map(ToString::to_string).collect(),
+        },
+        allow_credentials: cors.credentials,
+        allow_methods: listed(&cors.methods, |method| method),
+        allow_headers: listed(&cors.request_headers, |name| name.as_str()),
+        expose_headers: listed(&cors.exposed_headers, |name| name.as_str()),
+        max_age: cors.max_age,
+        origin_allowed: origin(question).map(|origin| cors.allows(origin)),
     }
 }
 

@@ -164,6 +164,24 @@ pub(crate) enum FilterView {
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<Change>,
     },
+    #[serde(rename = "CORS")]
+    Cors(CorsView),
+}
+
+/// What browsers are told about requests of other origins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CorsView {
+    pub(crate) allow_origins: Vec<String>,
+    pub(crate) allow_credentials: bool,
+    pub(crate) allow_methods: Vec<String>,
+    pub(crate) allow_headers: Vec<String>,
+    pub(crate) expose_headers: Vec<String>,
+    /// In seconds.
+    pub(crate) max_age: u32,
+    /// Whether the request's own origin may; absent where it names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) origin_allowed: Option<bool>,
 }
 
 /// A value before and after a filter.

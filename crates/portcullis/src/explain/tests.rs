@@ -4,11 +4,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use portcullis_model::{
-    Action, Age, BindAddress, Certificate, Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState,
-    Endpoints, EndpointsKey, Failure, FailureReason, Filter, Forward, HeaderMatch, HeaderModifier,
-    HeaderName, HeaderValue, HostPattern, Hostname, Listener, ListenerId, ListenerProtocol, Match, Model,
-    Origin, PathMatch, PathRewrite, Port, Redirect, RewriteUrl, Route, Rule, RuleId, Target, Timeouts,
-    TlsOptions, TlsServer, UpstreamProtocol, ValueMatch, WeightedBackend,
+    Action, Age, BindAddress, Certificate, Cluster, ClusterKey, Cors, Endpoint, EndpointAddress,
+    EndpointState, Endpoints, EndpointsKey, Failure, FailureReason, Filter, Forward, HeaderMatch,
+    HeaderModifier, HeaderName, HeaderValue, HostPattern, Hostname, Listed, Listener, ListenerId,
+    ListenerProtocol, Match, Model, Origin, OriginPattern, Origins, PathMatch, PathRewrite, Port, Redirect,
+    RewriteUrl, Route, Rule, RuleId, Target, Timeouts, TlsOptions, TlsServer, UpstreamProtocol, ValueMatch,
+    WeightedBackend,
 };
 use serde_json::{Value, json};
 
@@ -168,6 +169,33 @@ fn a_backends_rewrite_replaces_what_the_rule_matched() {
     let answer = ask(&clear(vec![route("r", &[], vec![rule(prefix("/v1"), forward)])]), "http://a/v1/x", &[]);
     assert_eq!(answer["backends"][0]["path"], "/own/x");
     assert_eq!(answer["backends"][0]["host"], "a");
+}
+
+#[test]
+fn a_preflight_request_is_answered_by_the_rule_that_it_announces() {
+    let mut put = prefix("/");
+    put.method = Some("PUT".into());
+    let mut announced = rule(put, to(&[("a", 1)]));
+    announced.filters = vec![Filter::Cors(Cors {
+        origins: Origins::Matching(vec![OriginPattern::new("https://*.b.test").unwrap()]),
+        credentials: false,
+        methods: Listed::All,
+        request_headers: Listed::Only(vec![]),
+        exposed_headers: Listed::Only(vec![]),
+        max_age: 5,
+    })];
+    let model = clear(vec![route("r", &[], vec![announced, rule(prefix("/"), to(&[("a", 1)]))])]);
+    let ask = |method: &str, asked: &str| {
+        ask(&model, "OPTIONS http://a.test/", &[&format!("origin: {method}"), &format!("{asked}: PUT")])
+    };
+    let answer = ask("https://a.b.test", "access-control-request-method");
+    assert_eq!((&answer["rule"]["index"], &answer["outcome"]), (&json!(0), &json!("respond")));
+    assert_eq!((&answer["status"], &answer["reason"]), (&json!(204), &json!("cors_preflight")));
+    assert_eq!(answer["filters"][0]["originAllowed"], json!(true));
+    assert_eq!(answer["filters"][0]["allowOrigins"], json!(["https://*.b.test:443"]));
+    let answer = ask("https://b.test", "access-control-request-method");
+    assert_eq!(answer["message"], "the origin may not use the rule");
+    assert_eq!(ask("https://a.b.test", "x")["rule"]["index"], json!(1), "no preflight request");
 }
 
 #[test]

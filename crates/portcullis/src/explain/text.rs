@@ -1,7 +1,7 @@
 //! An answer as a person reads it.
 
 use super::answer::{
-    Answer, BackendView, Change, FilterView, HeadersView, ListenerView, Object, Outcome, RuleView,
+    Answer, BackendView, Change, CorsView, FilterView, HeadersView, ListenerView, Object, Outcome, RuleView,
 };
 use super::candidates::{Candidate, CandidateVerdict, MatchView};
 use crate::render::Paint;
@@ -144,7 +144,19 @@ fn filter(filter: &FilterView) -> String {
             let changes: Vec<_> = change("host", host).into_iter().chain(change("path", path)).collect();
             format!("rewrite: {}", changes.join(", "))
         }
+        FilterView::Cors(cors) => cors_text(cors),
     }
+}
+
+fn cors_text(cors: &CorsView) -> String {
+    let origins = cors.allow_origins.join(", ");
+    let credentials = if cors.allow_credentials { " with credentials" } else { "" };
+    let verdict = match cors.origin_allowed {
+        Some(true) => "; the request's origin may",
+        Some(false) => "; the request's origin may not",
+        None => "",
+    };
+    format!("CORS for {origins}{credentials}{verdict}")
 }
 
 fn headers_text(headers: &HeadersView) -> String {

@@ -33,6 +33,19 @@ pub(super) async fn failure<D: Downstream>(
         }
         (status, _) => scratch.response.start(Version::Http11, status),
     }
+    scratch.cors.apply(&mut scratch.response.fields);
+    send(scratch, down, record, around).await
+}
+
+/// Answers a CORS preflight request.
+pub(super) async fn preflight<D: Downstream>(
+    scratch: &mut Scratch,
+    down: &mut D,
+    record: &mut Record,
+    around: &Surroundings<'_>,
+) -> Result<(), ProxyError> {
+    scratch.response.start(Version::Http11, 204);
+    scratch.cors.apply(&mut scratch.response.fields);
     send(scratch, down, record, around).await
 }
 
@@ -51,6 +64,7 @@ pub(super) async fn redirect<D: Downstream>(
     let location = redirect.location(host, path, request.query(), prefix_len);
     scratch.response.start(Version::Http11, redirect.status);
     scratch.response.fields.push(b"location", &location);
+    scratch.cors.apply(&mut scratch.response.fields);
     rule.filters.on_response(&mut scratch.response);
     send(scratch, down, record, around).await
 }

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use portcullis_http1::{RequestHead, TargetForm};
-use portcullis_routing::{Authority, Entry, HeaderSource, Request, Scheme, canonical_path};
+use portcullis_http1::{Known, Method, RequestHead, TargetForm};
+use portcullis_routing::{
+    Authority, Entry, HeaderSource, Matched, Preflight, Request, Scheme, canonical_path,
+};
 
 use super::Surroundings;
 use crate::error::{ProxyError, Stage};
 use crate::reason::Reason;
+use crate::tables::rule::CompiledAction;
 use crate::tables::{CompiledRule, Listener, ServedPort};
 use crate::telemetry::Record;
 
@@ -17,6 +20,8 @@ pub(super) struct Routed<'s> {
     pub(super) entry: &'s Arc<Entry<CompiledRule>>,
     /// How much of the path the rule's prefix took.
     pub(super) prefix_len: Option<usize>,
+    /// The rule is that of the request which this one, a CORS preflight request, announces; its filter answers.
+    pub(super) preflight: bool,
 }
 
 /// A request's fields, as matching asks for them.
@@ -64,14 +69,34 @@ fn lookup<'s>(
     }
     let headers = Headers(head);
     let query = text(head.query().unwrap_or_default())?;
-    let request = Request::new(&authority.host, &path, query, text(head.method_name())?, &headers);
-    let matched = listener.lookup(&request).ok_or(ProxyError::configuration(Reason::NoRule))?;
-    let routed = Routed { entry: matched.entry(), prefix_len: matched.prefix_len() };
+    let request = || Ok(Request::new(&authority.host, &path, query, text(head.method_name())?, &headers));
+    let announced = match announced(head, &headers) {
+        Some(preflight) => listener.lookup(&request()?.announced(preflight)).filter(answers_preflight),
+        None => None,
+    };
+    let preflight = announced.is_some();
+    let matched = match announced {
+        Some(matched) => matched,
+        None => listener.lookup(&request()?).ok_or(ProxyError::configuration(Reason::NoRule))?,
+    };
+    let routed = Routed { entry: matched.entry(), prefix_len: matched.prefix_len(), preflight };
     let changed = match &path {
         Cow::Owned(path) => Some(path.clone()),
         Cow::Borrowed(_) => None,
     };
     Ok((routed, changed))
+}
+
+/// What a CORS preflight request announces. Other requests cost a test of bits.
+fn announced<'h>(head: &RequestHead, headers: &'h Headers<'_>) -> Option<Preflight<'h>> {
+    let may_be = head.method() == Method::Options && head.fields.has(Known::AccessControlRequestMethod);
+    may_be.then(|| Preflight::of("OPTIONS", headers)).flatten()
+}
+
+/// Whether a rule answers preflight requests: it has the filter, and no fault for which it answers with an error.
+fn answers_preflight(matched: &Matched<'_, CompiledRule>) -> bool {
+    let rule = matched.entry().compiled();
+    rule.filters.cors().is_some() && !matches!(rule.action, CompiledAction::Fail(_))
 }
 
 fn logged(around: &Surroundings<'_>, record: &Record) -> bool {

@@ -37,7 +37,7 @@ impl HeaderOps {
 
 /// Appends to the field of the name, which is the same as adding a line (RFC 9110 §5.3) but for recipients that
 /// look at one line only. Set-Cookie is the field for which it is not the same.
-fn add(fields: &mut Fields, name: &[u8], value: &[u8]) {
+pub(super) fn add(fields: &mut Fields, name: &[u8], value: &[u8]) {
     if Known::from_name(name) == Some(Known::SetCookie) {
         return fields.push(name, value);
     }

@@ -8,6 +8,7 @@
 )]
 
 mod configuration;
+mod cors;
 mod forwarding;
 mod http2;
 mod http2_upstream;

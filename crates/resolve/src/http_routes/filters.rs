@@ -1,5 +1,7 @@
 //! Filters of a rule or of a backend.
 
+mod cors;
+
 use std::sync::Arc;
 
 use portcullis_api::FieldPath;
@@ -83,6 +85,9 @@ impl Filters {
             }
             (HttpFilterType::RequestRedirect, Of::Rule) => {
                 self.redirect = Some(redirect(filter.request_redirect.as_ref().ok_or_else(absent)?)?);
+            }
+            (HttpFilterType::Cors, Of::Rule) => {
+                self.filters.push(Filter::Cors(cors::cors(filter.cors.as_ref().ok_or_else(absent)?)?));
             }
             (HttpFilterType::ExtensionRef, _) => {
                 let extension = filter.extension_ref.as_ref().ok_or_else(absent)?;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use portcullis_model::{
-    Action, Endpoint, EndpointState, Filter, HeaderModifier, HeaderName, HeaderValue, HostPattern,
-    ListenerProtocol, Match, Model, PathMatch, PathRewrite, Route, Rule, TlsServer, ValueMatch,
+    Action, Cors, Endpoint, EndpointState, Filter, HeaderModifier, HeaderName, HeaderValue, HostPattern,
+    Listed, ListenerProtocol, Match, Model, Origins, PathMatch, PathRewrite, Route, Rule, TlsServer,
+    ValueMatch,
 };
 use serde_json::{Map, Value, json};
 
@@ -147,6 +148,29 @@ fn filter(filter: &Filter) -> String {
             let path = rewrite.path.iter().map(path_rewrite);
             format!("rewrite {}", host.chain(path).collect::<Vec<_>>().join(" "))
         }
+        Filter::Cors(cors) => format!("cors {}", cors_text(cors)),
+    }
+}
+
+fn cors_text(cors: &Cors) -> String {
+    let origins = match &cors.origins {
+        Origins::Any => "*".to_owned(),
+        Origins::Matching(patterns) => listed(&Listed::Only(patterns.clone()), ToString::to_string),
+    };
+    let credentials = if cors.credentials { "with" } else { "without" };
+    let methods = listed(&cors.methods, ToString::to_string);
+    let headers = listed(&cors.request_headers, |name| name.as_str().to_owned());
+    let exposed = listed(&cors.exposed_headers, |name| name.as_str().to_owned());
+    format!(
+        "{origins} {credentials} credentials, methods {methods}, headers {headers}, exposed {exposed}, {}s",
+        cors.max_age
+    )
+}
+
+fn listed<T>(list: &Listed<T>, text: impl Fn(&T) -> String) -> String {
+    match list {
+        Listed::All => "*".to_owned(),
+        Listed::Only(list) => format!("[{}]", list.iter().map(text).collect::<Vec<_>>().join(" ")),
     }
 }
 

@@ -133,3 +133,42 @@ fn failed_predicates_fall_back_to_less_specific_paths() {
     assert_eq!(ask(&listener, "GET h/a/b?q=1").as_deref(), Some("r 3.0"));
     assert_eq!(ask(&listener, "GET h/a/b").as_deref(), Some("r 4.0"));
 }
+
+/// A preflight request is answered by the rule of the request that it announces: methods are compared with the one
+/// announced, and headers that it promises count as met, for their values are not known.
+#[test]
+fn an_announced_request_has_the_headers_that_it_promises() {
+    let none: &[(portcullis_model::HeaderName, portcullis_model::HeaderValue)] = &[];
+    let takes = |matched, method, headers: &[u8]| {
+        let listener = listener(vec![route("r", &[], vec![vec![matched]])]);
+        let preflight = portcullis_routing::Preflight { method, headers };
+        let request = portcullis_routing::Request::new("h", "/", "", "OPTIONS", none).announced(preflight);
+        crate::build::table(&listener).lookup(&request).is_some()
+    };
+    assert!(takes(prefix("/").method("PUT"), "PUT", b""));
+    assert!(!takes(prefix("/").method("OPTIONS"), "PUT", b""));
+    let wanted = || prefix("/").header("x-a", "1").header("x-b", "~2+");
+    assert!(takes(wanted(), "GET", b"x-b, X-A"));
+    assert!(!takes(wanted(), "GET", b"x-a"));
+    assert!(!takes(wanted(), "GET", b"x-a,x-bb"));
+}
+
+/// Fetch standard, "CORS-preflight request".
+#[test]
+fn a_preflight_request_is_options_with_origin_and_a_method_asked_for() {
+    let preflight = |method: &str, fields: &[(&str, &str)]| {
+        let fields: Vec<_> = fields
+            .iter()
+            .map(|(name, value)| {
+                let value = portcullis_model::HeaderValue::new(value.as_bytes()).unwrap();
+                (portcullis_model::HeaderName::new(name).unwrap(), value)
+            })
+            .collect();
+        portcullis_routing::Preflight::of(method, &fields[..]).map(|preflight| preflight.method.to_owned())
+    };
+    let asked = ("access-control-request-method", "PUT");
+    assert_eq!(preflight("OPTIONS", &[("origin", "https://a"), asked]).as_deref(), Some("PUT"));
+    assert_eq!(preflight("OPTIONS", &[asked]), None);
+    assert_eq!(preflight("OPTIONS", &[("origin", "https://a")]), None);
+    assert_eq!(preflight("GET", &[("origin", "https://a"), asked]), None);
+}

@@ -66,6 +66,12 @@ impl Rules {
         self.rule(path, forward(&[(backend, 1)]))
     }
 
+    /// Matches of the last rule.
+    pub(crate) fn matching(mut self, matches: Vec<Match>) -> Rules {
+        self.rules.last_mut().unwrap().matches = matches;
+        self
+    }
+
     /// Filters of the last rule.
     pub(crate) fn filters(mut self, filters: Vec<Filter>) -> Rules {
         self.rules.last_mut().unwrap().filters = filters;
