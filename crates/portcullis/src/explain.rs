@@ -20,7 +20,7 @@ mod text;
 
 use portcullis_model::{Action, Model};
 use portcullis_proxy::Reason;
-use portcullis_routing::{ListenerTable, Matched, Preflight, Request, Scheme, canonical_path};
+use portcullis_routing::{ListenerTable, Matched, Preflight, Request, Scheme};
 
 pub(crate) use command::Explain;
 
@@ -47,8 +47,7 @@ fn follow(model: &Model, question: &Question, answer: &mut Answer) -> Result<(),
     answer.address = Some(entrance.address.to_string());
     let connection = entrance.connect(question, answer)?;
     let host = question.host()?;
-    let path = canonical_path(&question.path)
-        .map_err(|error| Refused::with(400, Reason::BadRequest, error.to_string()))?;
+    let path = question.canonical_path()?;
     answer.request.path = path.clone().into_owned();
     let table = entrance.listener(question, connection.as_deref(), &host, answer)?;
     answer.meet_listener(table.listener());

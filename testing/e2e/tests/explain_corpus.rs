@@ -24,7 +24,7 @@ fn manifests(port: u16, backend: u16) -> String {
 }
 
 const HOSTS: [&str; 6] = ["x.a.test", "b.a.test", "B.A.test.:80", "c.test", "a.test", "127.0.0.1"];
-const TARGETS: [&str; 18] = [
+const TARGETS: [&str; 19] = [
     "/",
     "/exact",
     "/exact/",
@@ -43,6 +43,7 @@ const TARGETS: [&str; 18] = [
     "/empty",
     "/own/tail",
     "/%zz",
+    "/prefix/\"{x}\"?q=\\",
 ];
 const HEADERS: [&[&str]; 3] = [&[], &["X-Want: 1"], &["X-Want: 1", "X-Want: 2"]];
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use portcullis_model::{HeaderName, HeaderValue};
 use portcullis_proxy::Reason;
-use portcullis_routing::{Authority, Scheme};
+use portcullis_routing::{Authority, Scheme, canonical_path};
 
 use super::answer::Refused;
 
@@ -67,6 +67,10 @@ impl Question {
         let rest = rest.split('#').next().unwrap_or_default(); // a client keeps the fragment to itself
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, target) = rest.split_at(end);
+        if authority.contains('@') {
+            let message = "a request carries no user information there; write -H 'Authorization: …'";
+            return Err(QuestionError::Host(message.to_owned()));
+        }
         let server = Authority::parse(authority).map_err(|error| QuestionError::Host(error.to_string()))?;
         if server.host.is_empty() {
             return Err(QuestionError::Host("it is missing".to_owned()));
@@ -102,6 +106,17 @@ impl Question {
     /// The raw query, empty if there is none.
     pub(crate) fn query(&self) -> &str {
         self.query.as_deref().unwrap_or_default()
+    }
+
+    /// The path in canonical form. A target has printable ASCII alone (RFC 9112 §3.2): clients percent-encode the
+    /// rest, or are refused.
+    pub(super) fn canonical_path(&self) -> Result<Cow<'_, str>, Refused> {
+        let bad = |message: String| Refused::with(400, Reason::BadRequest, message);
+        let mut target = self.path.chars().chain(self.query().chars());
+        match target.find(|found| !found.is_ascii_graphic()) {
+            Some(found) => Err(bad(format!("no target contains {found:?}; clients percent-encode it"))),
+            None => canonical_path(&self.path).map_err(|error| bad(error.to_string())),
+        }
     }
 
     /// The host that the request names, in canonical form.
@@ -179,6 +194,16 @@ mod tests {
         assert_eq!(ask("https://a.example").port, 443);
     }
 
+    /// As the proxy reads a request line: what clients have to encode is refused, what many do not encode is taken.
+    #[test]
+    fn a_target_is_printable_ascii() {
+        assert_eq!(ask("a.example/\"x\"?|").canonical_path().unwrap(), "/\"x\"");
+        assert_eq!(ask("a.example/%C3%BC").canonical_path().unwrap(), "/%C3%BC");
+        for url in ["a.example/ü", "a.example/?a b", "a.example/%zz"] {
+            assert!(ask(url).canonical_path().is_err(), "{url}");
+        }
+    }
+
     /// As curl does it: the Host header is for the request, the URL's host for the handshake.
     #[test]
     fn a_host_header_replaces_the_host_and_not_the_server_name() {
@@ -200,7 +225,11 @@ mod tests {
         assert_eq!(refused("G T", "a/", "x: y"), QuestionError::Method("G T".into()));
         assert_eq!(refused("GET", "ftp://a/", "x: y"), QuestionError::Scheme("ftp".into()));
         assert!(matches!(refused("GET", "http:///x", "x: y"), QuestionError::Host(_)));
-        assert!(matches!(refused("GET", "u@a/x", "x: y"), QuestionError::Host(_)));
+        let userinfo = refused("GET", "u:p@a/x", "x: y").to_string();
+        assert_eq!(
+            userinfo,
+            "the URL's host: a request carries no user information there; write -H 'Authorization: …'"
+        );
         assert_eq!(refused("GET", "a/", "x"), QuestionError::Header("x".into()));
     }
 }
