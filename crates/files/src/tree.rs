@@ -233,13 +233,20 @@ impl Look<'_> {
                 if is_root {
                     self.trouble(path, &MISSING, "no such file or folder".to_owned());
                 } else if is_link && path.file_name().is_some_and(holds_resources) {
-                    self.trouble(path, &UNREADABLE, "a link that leads nowhere".to_owned());
-                    if let Some(trouble) = self.tree.troubles.get_mut(path) {
-                        trouble.hint = Some("correct the link, or remove it".to_owned());
-                    }
+                    self.broken_link(path, "a link that leads nowhere");
                 }
             }
+            Err(error) if is_link && error.kind() != ErrorKind::PermissionDenied => {
+                self.broken_link(path, &io_words(&error)); // it leads in a circle
+            }
             Err(error) => self.trouble(path, &UNREADABLE, io_words(&error)),
+        }
+    }
+
+    fn broken_link(&mut self, path: &Path, message: &str) {
+        self.trouble(path, &UNREADABLE, message.to_owned());
+        if let Some(trouble) = self.tree.troubles.get_mut(path) {
+            trouble.hint = Some("correct the link, or remove it".to_owned());
         }
     }
 
