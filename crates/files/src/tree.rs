@@ -137,6 +137,8 @@ impl Tree {
         let forgotten = self.forget(path);
         let before: Vec<PathBuf> = below(&self.files, path).cloned().collect();
         let is_file = before.first().is_some_and(|first| first == path);
+        // What was read from a path that cannot be looked at stays, and so does what was read from below it.
+        let is_kept = path.ancestors().skip(1).any(|above| self.troubles.contains_key(above));
         // An event may be about a path that leads nowhere by now, or in a circle.
         let is_reached =
             self.is_root(path) || path.parent().is_some_and(|parent| self.folders.contains_key(parent));
@@ -159,7 +161,7 @@ impl Tree {
         seen.structure =
             forgotten || below(&self.folders, path).chain(below(&self.links, path)).next().is_some();
         for old in before {
-            if !present.contains(&old) && !kept.iter().any(|kept| old.starts_with(kept)) {
+            if !is_kept && !present.contains(&old) && !kept.iter().any(|kept| old.starts_with(kept)) {
                 self.files.remove(&old);
                 seen.gone.push(old);
             }

@@ -27,7 +27,7 @@ pub(crate) fn start(
         let failure = Failure::new(error.to_string());
         match error {
             StartError::Admin(..) => failure.hint("choose another address with --admin, or --admin off"),
-            StartError::AccessLog(_) => failure.hint("correct the path of --access-log"),
+            StartError::AccessLog(..) => failure.hint("correct the path of --access-log"),
             StartError::Thread(_) => failure.hint("raise the limit of threads, or lower --workers"),
         }
     })?;

@@ -1,6 +1,9 @@
 //! Values of options.
 
+use std::net::IpAddr;
 use std::time::Duration;
+
+use ipnet::IpNet;
 
 /// A time such as `500ms`, `10s` or `1m30s`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -30,9 +33,25 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(total)
 }
 
-/// A port or an offset of ports.
+/// A port.
 pub(crate) fn port(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| "expected a number from 0 to 65535".to_owned())
+    ports(text, 1)
+}
+
+/// What is added to ports.
+pub(crate) fn port_offset(text: &str) -> Result<u16, String> {
+    ports(text, 0)
+}
+
+fn ports(text: &str, least: u16) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| *number >= least);
+    number.ok_or_else(|| format!("expected a number from {least} to {}", u16::MAX))
+}
+
+/// A network, or the one of an address alone.
+pub(crate) fn network(text: &str) -> Result<IpNet, String> {
+    let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+    network.map_err(|_| "expected a network such as 10.0.0.0/8, or an address".to_owned())
 }
 
 #[cfg(test)]
@@ -41,10 +60,19 @@ mod tests {
 
     #[test]
     fn ports_have_a_range() {
-        assert_eq!((port("0"), port("65535")), (Ok(0), Ok(65_535)));
-        for wrong in ["65536", "-1", "http", ""] {
-            assert_eq!(port(wrong), Err("expected a number from 0 to 65535".to_owned()), "{wrong}");
+        assert_eq!((port("1"), port("65535"), port_offset("0")), (Ok(1), Ok(65_535), Ok(0)));
+        for wrong in ["0", "65536", "-1", "http", ""] {
+            assert_eq!(port(wrong), Err("expected a number from 1 to 65535".to_owned()), "{wrong}");
         }
+        assert_eq!(port_offset("65536"), Err("expected a number from 0 to 65535".to_owned()));
+    }
+
+    #[test]
+    fn an_address_is_the_network_of_itself() {
+        assert_eq!(network("10.1.0.0/16").unwrap().to_string(), "10.1.0.0/16");
+        assert_eq!(network("10.0.0.1").unwrap().to_string(), "10.0.0.1/32");
+        assert_eq!(network("::1").unwrap().to_string(), "::1/128");
+        assert!(network("1.2.3.4/33").is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,8 +49,8 @@ pub enum StartError {
     #[error("the admin address {0} cannot be bound: {1}")]
     Admin(SocketAddr, io::Error),
     /// The access log cannot be opened.
-    #[error("the access log cannot be opened: {0}")]
-    AccessLog(io::Error),
+    #[error("the access log {0} cannot be opened: {1}")]
+    AccessLog(PathBuf, io::Error),
     /// A thread or its runtime cannot be started.
     #[error("a thread cannot be started: {0}")]
     Thread(#[from] io::Error),
@@ -72,8 +73,7 @@ impl Proxy {
         let admin = options.admin.map(|address| admin::bind(address, &mut inherited)).transpose()?;
         let local = admin.as_ref().map(admin::AdminSocket::local);
         options.admin = local;
-        let access_log = options.access_log.as_ref().map(AccessLog::open).transpose();
-        let access_log = access_log.map_err(StartError::AccessLog)?;
+        let access_log = options.access_log.as_ref().map(AccessLog::open).transpose()?;
         let shared = Arc::new(Shared::new(options, access_log));
         let (reporter, reports): (Sender<Report>, _) = channel();
         let control = Arc::new(Control::start(&shared, inherited, reporter)?);

@@ -144,13 +144,17 @@ async fn a_folder_that_is_swapped_for_another_is_followed_on() {
 
 #[tokio::test]
 async fn the_root_itself_vanishes_and_comes_back() {
-    let folder = Folder::with(&[("root/a.yaml", &map("a", "1")), ("next/a.yaml", &map("a", "2"))]);
+    let folder = Folder::with(&[
+        ("root/a.yaml", &map("a", "1")),
+        ("root/deep/b.yaml", &map("b", "1")),
+        ("next/a.yaml", &map("a", "2")),
+    ]);
     let root = folder.path("root");
     let mut followed = Followed::paths(folder, &[root]);
 
     followed.folder.rename("root", "gone");
     followed.update().await;
-    assert_eq!(followed.maps(), ["a=1"], "what was read stays until the root is back");
+    assert_eq!(followed.maps(), ["a=1", "b=1"], "what was read stays until the root is back");
     assert_eq!(followed.said(), ["root:1:1 PC0100 no such file or folder"]);
 
     followed.folder.rename("next", "root");

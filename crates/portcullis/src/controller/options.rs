@@ -13,6 +13,7 @@ use super::AccessOptions;
 use crate::data_plane::DataPlaneOptions;
 use crate::exit::Failure;
 use crate::logs::LogOptions;
+use crate::values;
 
 /// Work in a cluster: serve its Gateways with the data plane in this process, and write their statuses
 #[derive(Args, Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct Controller {
     #[command(flatten)]
     pub(super) access: AccessOptions,
     /// Networks, separated by commas, from which each Gateway gets an address of its own
-    #[arg(long, value_name = "CIDR", value_delimiter = ',', conflicts_with_all = ["publish_service", "node_address"])]
+    #[arg(long, value_name = "CIDR", value_delimiter = ',', value_parser = values::network, conflicts_with_all = ["publish_service", "node_address"])]
     pub(super) address_pool: Vec<IpNet>,
     /// A Service whose addresses are those of the Gateways, because it leads to this node
     #[arg(long, value_name = "NAMESPACE/NAME")]
@@ -108,10 +109,8 @@ impl FromStr for AllowedBackend {
         if text == "unix" {
             return Ok(Self::Unix);
         }
-        let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
-        network
-            .map(Self::Network)
-            .map_err(|_| "expected a network such as 127.0.0.0/8, an address, or unix".to_owned())
+        let network = values::network(text).map(Self::Network);
+        network.map_err(|expected| format!("{expected}, or unix"))
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct DataPlaneOptions {
     admin: Admin,
     /// Networks of proxies in front, separated by commas: their X-Forwarded-* and x-request-id are believed, and
     /// only their PROXY headers
-    #[arg(long, value_name = "CIDR", value_delimiter = ',')]
+    #[arg(long, value_name = "CIDR", value_delimiter = ',', value_parser = values::network)]
     trusted_proxies: Vec<IpNet>,
     /// Listener ports, separated by commas, at which connections begin with a PROXY protocol header
     #[arg(long, value_name = "PORT", value_delimiter = ',', value_parser = values::port)]
@@ -140,14 +140,16 @@ impl std::fmt::Display for Admin {
 }
 
 fn access_log(text: &str) -> Result<AccessLogOptions, String> {
+    const EXPECTED: &str = "expected text or json, and =PATH for a file";
     let (format, path) = match text.split_once('=') {
+        Some((_, "")) => return Err(EXPECTED.to_owned()),
         Some((format, path)) => (format, Some(PathBuf::from(path))),
         None => (text, None),
     };
     let format = match format {
         "text" => AccessLogFormat::Text,
         "json" => AccessLogFormat::Json,
-        _ => return Err("expected text or json, and =PATH for a file".to_owned()),
+        _ => return Err(EXPECTED.to_owned()),
     };
     Ok(AccessLogOptions { format, path })
 }
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!(proxy.access_log.unwrap().path, Some(PathBuf::from("/tmp/a")));
         assert_eq!(proxy.limits.head_timeout, Duration::from_secs(2));
         assert_eq!(proxy.trusted_proxies.len(), 2);
-        for wrong in ["--admin on", "--access-log xml", "--drain-delay 5"] {
+        for wrong in ["--admin on", "--access-log xml", "--access-log json=", "--drain-delay 5"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
         for wrong in ["--limit nonsense=1", "--limit head-timeout", "--limit head-timeout=9"] {

@@ -27,7 +27,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "IP", value_delimiter = ',')]
     pub(super) bind: Vec<IpAddr>,
     /// Added to every listener's port, so that no privileges are needed; redirects carry it
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::port)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::port_offset)]
     pub(super) port_offset: u16,
     /// Let a small backend stand in for every Service without endpoints; it answers with the request as JSON
     #[arg(long, value_name = "IP[:PORT]", num_args = 0..=1, default_missing_value = "127.0.0.1")]

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::record::{Record, Summary};
 use crate::options::{AccessLogFormat, AccessLogOptions};
+use crate::proxy::StartError;
 
 /// Lines that wait for the disk; more are lost, and counted.
 const QUEUE: usize = 16 * 1024;
@@ -49,8 +50,10 @@ fn append_to(path: &Path) -> io::Result<File> {
 }
 
 impl AccessLog {
-    pub(crate) fn open(options: &AccessLogOptions) -> io::Result<AccessLog> {
-        let file = options.path.as_deref().map(LogFile::open).transpose()?;
+    pub(crate) fn open(options: &AccessLogOptions) -> Result<AccessLog, StartError> {
+        let open =
+            |path: &Path| LogFile::open(path).map_err(|error| StartError::AccessLog(path.to_owned(), error));
+        let file = options.path.as_deref().map(open).transpose()?;
         let (lines, queue) = sync_channel(QUEUE);
         let output = file.clone();
         std::thread::Builder::new()
