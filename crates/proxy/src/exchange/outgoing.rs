@@ -105,6 +105,12 @@ impl Outgoing {
         self.ended
     }
 
+    /// Whether the head has to wait for the body's end: only then it is known that nothing comes of a body that is
+    /// said to be empty (RFC 9113 §8.1.1).
+    fn is_withheld(&self) -> bool {
+        self.framing == Framing::Length(0) && !self.ended
+    }
+
     /// Takes bytes of the body; what was there before must have been taken by the endpoint.
     pub(crate) fn data(&mut self, data: &[u8]) -> Result<(), ProxyError> {
         if self.wire == Wire::Http2 {
@@ -178,12 +184,15 @@ impl Outgoing {
         self.frames.forget();
     }
 
-    /// Writes what waits to an endpoint that speaks HTTP/1; ready when everything is on its way.
+    /// Writes what waits, as far as it may go, to an endpoint that speaks HTTP/1; ready when that is on its way.
     pub(crate) fn poll_write<S: AsyncWrite + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
         stream: &mut S,
     ) -> Poll<io::Result<()>> {
+        if self.is_withheld() {
+            return Poll::Ready(Ok(()));
+        }
         ready!(self.out.poll_write(cx, stream))?;
         Pin::new(stream).poll_flush(cx)
     }
