@@ -45,6 +45,16 @@ pub enum Claim {
     },
 }
 
+impl Claim {
+    /// What it is about.
+    pub const fn site(&self) -> Option<usize> {
+        match self {
+            Self::Nothing => None,
+            Self::Breaks { site, .. } | Self::Shadowed { site } | Self::Keeps { site } => Some(*site),
+        }
+    }
+}
+
 impl Trial {
     /// A trial of an object in this version.
     pub fn new(name: String, number: usize, version: &Version, mut object: Value, claim: Claim) -> Self {
@@ -117,6 +127,16 @@ impl Coverage {
     pub fn lacks(&self, version: usize, site: usize) -> bool {
         let Count { broken, kept } = self.counts[version][site];
         broken == 0 || kept == 0
+    }
+
+    /// Whether what a trial is to show was not shown yet.
+    pub fn wants(&self, trial: &Trial) -> bool {
+        let count = |site: usize| self.counts[trial.version][site];
+        match &trial.claim {
+            Claim::Nothing => true,
+            Claim::Breaks { site, .. } | Claim::Shadowed { site } => count(*site).broken == 0,
+            Claim::Keeps { site } => count(*site).kept == 0,
+        }
     }
 
     /// A line for each site: how often it was broken alone, how often kept.

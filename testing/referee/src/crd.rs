@@ -238,8 +238,11 @@ impl Limit {
             Self::Unique(_) => is("FieldValueDuplicate"),
             Self::OneOf => says("one and only one schema"),
             Self::Rule(message) => {
-                let said = cause.message.split(" evaluating rule: ").last();
-                is("FieldValueInvalid") && said == Some(message)
+                // An API server names the value first.
+                let said = cause.message.split(" evaluating rule: ").last().unwrap_or_default();
+                let after_value =
+                    || said.strip_suffix(message.as_str()).is_some_and(|rest| rest.ends_with(": "));
+                is("FieldValueInvalid") && (said == message || after_value())
             }
         }
     }

@@ -4,7 +4,8 @@
 //! Read in this order: [`referee`] (asking), [`crd`] (what there is to break: every limit and rule
 //! of the CRDs), the three sources of objects, [`cases`] (hand-written tables), [`limits`]
 //! (generated from the schemas) and [`mutations`] (seeded), and [`coverage`], which says what was
-//! never broken. `tests/` compares the answers with portcullis-api's.
+//! never broken. [`agreement`] compares answers with portcullis-api's; `tests/` asks the referee, and an API
+//! server too.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,
@@ -14,6 +15,7 @@
     reason = "a test fails by panicking"
 )]
 
+pub mod agreement;
 pub mod cases;
 pub mod coverage;
 pub mod crd;

@@ -37,21 +37,23 @@ fn version_of(object: &Value, versions: &[Version]) -> Option<usize> {
     })
 }
 
-/// The seeds as they are, then `each` mutations of every one.
-pub fn trials(
-    versions: &[Version],
-    rich: &[Value],
-    seeds: &[(String, Value)],
-    each: usize,
-    seed: u64,
-) -> Vec<Trial> {
+/// Mutations of each manifest.
+const MUTATIONS: usize = 12;
+
+/// Where the mutations begin; `PORTCULLIS_SEED` sets another.
+const SEED: u64 = 20_260_101;
+
+/// The seeds as they are, and mutations of every one.
+pub fn trials(versions: &[Version], rich: &[Value], seeds: &[(String, Value)]) -> Vec<Trial> {
+    let seed = std::env::var("PORTCULLIS_SEED").map_or(SEED, |seed| seed.parse().unwrap());
+    println!("seed {seed}");
     let mut random = Random(seed);
     let mut trials = Vec::new();
     for (file, object) in seeds {
         let number = version_of(object, versions).unwrap();
         let version = &versions[number];
         let grafts = Grafts::of(version, rich);
-        for mutation in 0..=each {
+        for mutation in 0..=MUTATIONS {
             let mut mutant = object.clone();
             if mutation > 0 {
                 for _ in 0..=random.below(3) {
