@@ -50,27 +50,33 @@ pub(crate) async fn run(
         if !again {
             return;
         }
-        let wait = back_off.next(&ended);
-        if !wait.is_zero() {
-            run.report(name, |report| {
-                report.last = Some(ended.clone());
-                report.phase = Phase::Waiting {
-                    reason: "CrashLoopBackOff",
-                    message: format!("back-off {} s restarting failed container", wait.as_secs()),
-                };
-            });
-        }
-        tokio::select! {
-            () = sleep(wait) => {}
-            _ = stopping(stop) => return run.report(name, |report| {
+        if !waited(run, name, &ended, back_off.next(&ended), stop).await {
+            return run.report(name, |report| {
                 report.phase = Phase::Ended(ended);
                 report.over = true;
-            }),
+            });
         }
         run.report(name, |report| {
             report.last = Some(ended);
             report.restarts = report.restarts.saturating_add(1);
         });
+    }
+}
+
+/// Waits before another run of a container; whether there is to be one.
+async fn waited(run: &PodRun, name: &str, ended: &Ended, wait: Duration, stop: &Stop) -> bool {
+    if !wait.is_zero() {
+        run.report(name, |report| {
+            report.last = Some(ended.clone());
+            report.phase = Phase::Waiting {
+                reason: "CrashLoopBackOff",
+                message: format!("back-off {} s restarting failed container", wait.as_secs()),
+            };
+        });
+    }
+    tokio::select! {
+        () = sleep(wait) => true,
+        _ = stopping(stop) => false,
     }
 }
 

@@ -104,27 +104,7 @@ pub(crate) async fn run(node: Arc<Node>, pod: watch::Receiver<Arc<Pod>>) {
         deletion::until_asked(run.pod.clone(), &stop_sender, std::future::ready(())).await;
         return deletion::remove(&run).await;
     }
-    let client = &run.node.client;
-    let background = async {
-        futures::join!(
-            sources::watch(client.clone(), &run.namespace, sources::named(&run.spec), inputs_sender.clone()),
-            sources::request_tokens(
-                client.clone(),
-                &first,
-                sources::claims(&run.spec),
-                inputs_sender.clone()
-            ),
-            volumes::keep(&run),
-            status::keep(&run),
-        )
-    };
-    let life = deletion::until_asked(run.pod.clone(), &stop_sender, live(&run));
-    let (life, background) = (pin!(life), pin!(background));
-    let end = match futures::future::select(life, background).await {
-        futures::future::Either::Left((end, _)) => end,
-        futures::future::Either::Right(_) => End::Gone,
-    };
-    if end == End::Asked {
+    if lived(&run, &first, &inputs_sender, &stop_sender).await == End::Asked {
         deletion::remove(&run).await;
     }
     run.node.logs.forget(&run.namespace, &run.name);
@@ -132,6 +112,30 @@ pub(crate) async fn run(node: Arc<Node>, pod: watch::Receiver<Arc<Pod>>) {
         tracing::debug!(pod = %run.name, %error, "nothing of the pod is left to remove");
     }
     tracing::info!(namespace = %run.namespace, pod = %run.name, "pod ended");
+}
+
+/// Runs a pod's containers, and all that goes on beside them, to their end.
+async fn lived(
+    run: &PodRun,
+    first: &Pod,
+    inputs: &watch::Sender<Inputs>,
+    stop: &watch::Sender<Option<Duration>>,
+) -> End {
+    let client = &run.node.client;
+    let background = async {
+        futures::join!(
+            sources::watch(client.clone(), &run.namespace, sources::named(&run.spec), inputs.clone()),
+            sources::request_tokens(client.clone(), first, sources::claims(&run.spec), inputs.clone()),
+            volumes::keep(run),
+            status::keep(run),
+        )
+    };
+    let life = deletion::until_asked(run.pod.clone(), stop, live(run));
+    let (life, background) = (pin!(life), pin!(background));
+    match futures::future::select(life, background).await {
+        futures::future::Either::Left((end, _)) => end,
+        futures::future::Either::Right(_) => End::Gone,
+    }
 }
 
 fn is_over(pod: &Pod) -> bool {
