@@ -42,6 +42,9 @@ pub(super) fn entries(pairs: Vec<Pair>, faults: &mut Vec<Fault>) -> Vec<Entry> {
     mapping.entries
 }
 
+/// What files that were written one behind the other lack.
+const NEXT_DOCUMENT: &str = "remove one of them, or write --- before it if another object begins here";
+
 #[derive(Default)]
 struct Mapping {
     entries: Vec<Entry>,
@@ -56,7 +59,8 @@ impl Mapping {
             Slot::Occupied(mut slot) => {
                 if let (_, Some(first)) = slot.get() {
                     let message = format!("the key {:?} is already set at {first}", entry.key);
-                    faults.push(Fault::new(place, message));
+                    let hint = (&*entry.key == "apiVersion").then(|| NEXT_DOCUMENT.to_owned());
+                    faults.push(Fault { place, message, hint });
                     return;
                 }
                 slot.get_mut().1 = Some(place);

@@ -262,6 +262,16 @@ fn everything_that_is_wrong_is_said_at_once() {
     assert_eq!(same.data.clone().unwrap_or_default()["v"], "1");
 }
 
+/// `cat *.yaml` makes one document of files that do not begin with a separator.
+#[test]
+fn files_one_behind_the_other_lack_a_separator() {
+    let folder = Folder::with(&[("a.yaml", &[map("a", "1"), map("b", "1")].concat())]);
+    let loaded = load(&[folder.path("a.yaml")]);
+    let found = loaded.diagnostics.first().expect("keys are set twice");
+    assert!(found.message.starts_with("the key \"apiVersion\" is already set at 1:1"), "{found}");
+    assert_eq!(found.hint(), "remove one of them, or write --- before it if another object begins here");
+}
+
 #[test]
 fn a_path_that_gives_nothing_is_said() {
     let folder = Folder::new();
