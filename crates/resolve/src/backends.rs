@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod external;
+mod protocols;
 mod services;
 
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use portcullis_api::port::PortNumber;
 use portcullis_api::references::BackendRef;
 use portcullis_api::{Kind, ObjectKey};
-use portcullis_model::{ClusterKey, EndpointsKey, FailureReason, Origin, UpstreamProtocol};
+use portcullis_model::{ClusterKey, EndpointsKey, FailureReason, Origin};
 
 use crate::causes::{BACKEND_KIND, Cause, REF_NOT_PERMITTED};
 use crate::grants::{Referrer, permits};
@@ -18,6 +19,7 @@ use crate::origin::{namespace_or, origin};
 use crate::view::View;
 pub(crate) use endpoints::{EndpointsOf, SliceOutcome};
 pub(crate) use external::BackendOutcome;
+use protocols::Speech;
 
 /// Why a backend's share is answered with 500.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,28 +63,27 @@ pub(crate) fn resolve(
     };
     let object = ObjectKey::new(known, namespace, reference.name.shared());
     let port = reference.port.map(PortNumber::get);
-    (named, (*view.get(&Resolution { object, port })).clone())
+    (named, (*view.get(&Resolution { object, port, speech: Speech::of(route.kind) })).clone())
 }
 
-/// Where a backend leads over HTTP.
+/// Where a backend leads, and how it is spoken to there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Resolution {
     object: ObjectKey,
     port: Option<u16>,
+    speech: Speech,
 }
 
 impl Query for Resolution {
     type Value = Result<ClusterKey, Refusal>;
 
     fn compute(&self, view: &View<'_>) -> Result<ClusterKey, Refusal> {
-        let port = match self.object.kind {
-            Kind::Service => services::resolve(view, &self.object, self.port)?,
-            _ => {
-                external::resolve(view, &self.object)?;
-                0 // its endpoints have ports of their own
-            }
+        let (port, protocol) = match self.object.kind {
+            Kind::Service => services::resolve(view, &self.object, self.port, self.speech)?,
+            // Its endpoints have ports of their own.
+            _ => (0, external::resolve(view, &self.object, self.speech)?),
         };
         let endpoints = EndpointsKey { origin: origin(&self.object), port };
-        Ok(ClusterKey { endpoints, protocol: UpstreamProtocol::Http1 })
+        Ok(ClusterKey { endpoints, protocol })
     }
 }

@@ -192,8 +192,8 @@ causes! {
         "no ReferenceGrant permits the reference into another namespace",
         "create a ReferenceGrant in the namespace that is referred to";
     BACKEND_PROTOCOL = "PC0504" Error "UnsupportedProtocol",
-        "the backend speaks a protocol that cannot be spoken yet",
-        "use a port with appProtocol http or without appProtocol";
+        "the backend speaks a protocol that the route cannot speak",
+        "use a port without appProtocol, or with http, kubernetes.io/h2c or, for HTTPRoutes, kubernetes.io/ws";
     BACKEND_VALUE = "PC0505" Error "UnsupportedValue",
         "the backend is of a sort that is not forwarded to",
         "use a Service with endpoints of its own";

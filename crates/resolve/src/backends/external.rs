@@ -1,11 +1,12 @@
 //! `Backend` objects of gateway.envoyproxy.io.
 
-use portcullis_api::backend::{AppProtocol, Backend, BackendType};
+use portcullis_api::backend::{Backend, BackendType};
 use portcullis_api::{FieldPath, ObjectKey};
-use portcullis_model::EndpointAddress;
+use portcullis_model::{EndpointAddress, UpstreamProtocol};
 
 use super::Refusal;
 use super::endpoints::{address, in_scope};
+use super::protocols::{self, Speech};
 use crate::backend_tls::Guard;
 use crate::causes::{
     BACKEND_ENDPOINT_IGNORED, BACKEND_FALLBACK_NO_EFFECT, BACKEND_GUARDED, BACKEND_LOOPBACK,
@@ -16,8 +17,8 @@ use crate::memo::Query;
 use crate::outcome::Outcome;
 use crate::view::View;
 
-/// Whether a Backend can be forwarded to.
-pub(super) fn resolve(view: &View<'_>, key: &ObjectKey) -> Result<(), Refusal> {
+/// What a Backend speaks, or why it cannot be forwarded to.
+pub(super) fn resolve(view: &View<'_>, key: &ObjectKey, speech: Speech) -> Result<UpstreamProtocol, Refusal> {
     let name = format!("Backend {}/{}", key.namespace, key.name);
     let Some(backend) = view.backend(key) else {
         return Err(Refusal::new(&BACKEND_NOT_FOUND, format!("{name} does not exist")));
@@ -35,13 +36,10 @@ pub(super) fn resolve(view: &View<'_>, key: &ObjectKey) -> Result<(), Refusal> {
         let message = format!("{name} leads only where no backend may be");
         return Err(Refusal::new(&BACKEND_OUT_OF_SCOPE, message));
     }
-    match backend.spec.app_protocols.iter().find(|protocol| **protocol != AppProtocol::Ws) {
-        Some(protocol) => {
-            let message = format!("{name} speaks {protocol}, which cannot be spoken yet");
-            Err(Refusal::new(&BACKEND_PROTOCOL, message))
-        }
-        None => Ok(()),
-    }
+    protocols::of_backend(&backend.spec.app_protocols, speech).map_err(|protocol| {
+        let message = format!("{name} speaks {protocol}, which this route cannot speak");
+        Refusal::new(&BACKEND_PROTOCOL, message)
+    })
 }
 
 /// What is said about a Backend. It has no status of ours: in a cluster it is another controller's to write.

@@ -3,18 +3,21 @@
 use portcullis_api::ObjectKey;
 use portcullis_api::k8s_openapi::api::core::v1::{Service, ServicePort};
 
+use portcullis_model::UpstreamProtocol;
+
 use super::Refusal;
+use super::protocols::{self, Speech};
 use crate::backend_tls::Guard;
 use crate::causes::{BACKEND_GUARDED, BACKEND_NOT_FOUND, BACKEND_PROTOCOL, BACKEND_VALUE};
 use crate::view::View;
 
-/// Application protocols that HTTP/1.1 in clear satisfies. WebSocket is HTTP/1.1 until its upgrade.
-///
-/// Source: KEP-3726 (`kubernetes.io/ws`), IANA service names.
-const SPOKEN: [&str; 4] = ["", "http", "ws", "kubernetes.io/ws"];
-
-/// The port of a Service that a reference leads to, or why it leads nowhere.
-pub(super) fn resolve(view: &View<'_>, key: &ObjectKey, port: Option<u16>) -> Result<u16, Refusal> {
+/// The port of a Service that a reference leads to and what it speaks, or why it leads nowhere.
+pub(super) fn resolve(
+    view: &View<'_>,
+    key: &ObjectKey,
+    port: Option<u16>,
+    speech: Speech,
+) -> Result<(u16, UpstreamProtocol), Refusal> {
     let name = format!("Service {}/{}", key.namespace, key.name);
     let Some(service) = view.service(key) else {
         return Err(Refusal::new(&BACKEND_NOT_FOUND, format!("{name} does not exist")));
@@ -34,16 +37,16 @@ pub(super) fn resolve(view: &View<'_>, key: &ObjectKey, port: Option<u16>) -> Re
         return Err(Refusal::new(&BACKEND_PROTOCOL, format!("port {number} of {name} is {protocol}")));
     }
     let app = port.app_protocol.as_deref().unwrap_or_default();
-    if !SPOKEN.iter().any(|spoken| spoken.eq_ignore_ascii_case(app)) {
-        let message = format!("port {number} of {name} has appProtocol {app}, which cannot be spoken yet");
+    let Some(protocol) = protocols::of_service(app, speech) else {
+        let message = format!("port {number} of {name} has appProtocol {app}, which this route cannot speak");
         return Err(Refusal::new(&BACKEND_PROTOCOL, message));
-    }
+    };
     let port_name = port.name.as_deref().unwrap_or_default();
     if *view.get(&Guard { backend: key.clone(), port: Some(port_name.into()) }) {
         let message = format!("a BackendTLSPolicy demands TLS to {name}, which cannot be spoken yet");
         return Err(Refusal::guarded(&BACKEND_GUARDED, message));
     }
-    Ok(number)
+    Ok((number, protocol))
 }
 
 pub(super) fn is_external_name(service: &Service) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portcullis_model::{
     Action, Cors, Endpoint, EndpointState, Filter, HeaderModifier, HeaderName, HeaderValue, HostPattern,
     Listed, ListenerProtocol, Match, Model, Origins, PathMatch, PathRewrite, Route, Rule, TlsServer,
-    ValueMatch,
+    UpstreamProtocol, ValueMatch,
 };
 use serde_json::{Map, Value, json};
 
@@ -253,12 +253,15 @@ fn action(action: &Action) -> String {
         Action::Forward(forward) => {
             let shares = forward.backends.iter().map(|backend| match &backend.target {
                 portcullis_model::Target::Cluster(key) => {
-                    let port = if key.endpoints.port == 0 {
-                        String::new()
-                    } else {
-                        format!(":{}", key.endpoints.port)
+                    let port = match key.endpoints.port {
+                        0 => String::new(),
+                        port => format!(":{port}"),
                     };
-                    format!("{}{port} {}", key.endpoints.origin.name, backend.weight)
+                    let protocol = match key.protocol {
+                        UpstreamProtocol::Http1 => "",
+                        UpstreamProtocol::Http2 => " http2",
+                    };
+                    format!("{}{port}{protocol} {}", key.endpoints.origin.name, backend.weight)
                 }
                 portcullis_model::Target::Fail(failure) => {
                     format!("{} {} {}", failure.status, failure.reason.as_str(), backend.weight)
