@@ -10,8 +10,9 @@ use std::sync::Arc;
 use portcullis_api::port::PortNumber;
 use portcullis_api::references::BackendRef;
 use portcullis_api::{Kind, ObjectKey};
-use portcullis_model::{ClusterKey, EndpointsKey, FailureReason, Origin};
+use portcullis_model::{Cluster, ClusterKey, EndpointsKey, FailureReason, Origin, UpstreamTls};
 
+use crate::backend_tls::BackendTls;
 use crate::causes::{BACKEND_KIND, Cause, REF_NOT_PERMITTED};
 use crate::grants::{Referrer, permits};
 use crate::memo::Query;
@@ -34,7 +35,7 @@ impl Refusal {
         Refusal { cause, reason: FailureReason::BackendInvalid, message: message.into() }
     }
 
-    fn guarded(cause: &'static Cause, message: String) -> Refusal {
+    fn guarded(cause: &'static Cause, message: &str) -> Refusal {
         Refusal { cause, reason: FailureReason::BackendGuarded, message: message.into() }
     }
 }
@@ -86,4 +87,35 @@ impl Query for Resolution {
         let endpoints = EndpointsKey { origin: origin(&self.object), port };
         Ok(ClusterKey { endpoints, protocol })
     }
+}
+
+/// How a backend is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ClusterOf {
+    pub(crate) key: ClusterKey,
+}
+
+impl Query for ClusterOf {
+    type Value = Arc<Cluster>;
+
+    fn compute(&self, view: &View<'_>) -> Arc<Cluster> {
+        Arc::new(Cluster { key: self.key.clone(), tls: tls(view, &self.key.endpoints) })
+    }
+}
+
+/// How TLS is spoken to the instances of a backend. One that demands TLS that cannot be spoken is no cluster.
+fn tls(view: &View<'_>, endpoints: &EndpointsKey) -> Option<Arc<UpstreamTls>> {
+    let Origin { kind, namespace, name } = &endpoints.origin;
+    let object = |kind| ObjectKey::new(kind, Arc::clone(namespace), Arc::clone(name));
+    let query = match &**kind {
+        "Service" => {
+            let backend = object(Kind::Service);
+            let service = view.service(&backend)?;
+            let port = services::find_port(&service, endpoints.port)?;
+            BackendTls { port: Some(port.name.as_deref().unwrap_or_default().into()), backend }
+        }
+        "Backend" => BackendTls { backend: object(Kind::Backend), port: None },
+        _ => return None,
+    };
+    view.get(&query).as_ref().as_ref().and_then(|tls| tls.as_ref().ok()).cloned()
 }

@@ -198,8 +198,8 @@ causes! {
         "the backend is of a sort that is not forwarded to",
         "use a Service with endpoints of its own";
     BACKEND_GUARDED = "PC0506" Error "",
-        "the backend demands TLS, which cannot be spoken to backends yet, so requests fail with 500",
-        "remove the BackendTLSPolicy or the Backend's tls only if plain text is acceptable";
+        "TLS to the backend is demanded and cannot be spoken, so requests fail with 500",
+        "see the conditions of the BackendTLSPolicy; for a Backend with tls of its own, use a BackendTLSPolicy instead";
     BACKEND_LOOPBACK = "PC0507" Info "",
         "the backend leads to this machine itself",
         "nothing needs to change where the file is for one machine";
@@ -209,12 +209,27 @@ causes! {
     BACKEND_FALLBACK_NO_EFFECT = "PC0509" Info "",
         "fallback backends have no effect yet",
         "nothing needs to change";
-    POLICY_UNSUPPORTED = "PC0510" Error "Invalid",
-        "TLS to backends cannot be spoken yet, so the policy's targets get no traffic",
-        "remove the policy only if plain text to the backend is acceptable";
+    POLICY_INVALID = "PC0510" Error "Invalid",
+        "the policy demands what cannot be enforced, so its targets get no traffic",
+        "correct or remove what the message names";
     BACKEND_OUT_OF_SCOPE = "PC0511" Error "UnsupportedValue",
         "a backend of a cluster may not be on this machine or its link",
         "lead to a Service, or allow the network with --allow-backend";
+    POLICY_CONFLICTED = "PC0512" Error "Conflicted",
+        "another policy, older or first by name, governs the target",
+        "remove one of the policies, or let one name a port in sectionName";
+    POLICY_TARGET = "PC0513" Error "TargetNotFound",
+        "the policy's target, or the port of it that the policy names, does not exist",
+        "name a Service, or a port of it by its name, in the policy's namespace";
+    POLICY_NO_CA = "PC0514" Error "NoValidCACertificate",
+        "no CA certificate of the policy can be used, so its targets get no traffic",
+        "see the condition ResolvedRefs";
+    POLICY_CA_REF = "PC0515" Error "InvalidCACertificateRef",
+        "a CA certificate of the policy cannot be used",
+        "name a ConfigMap with PEM certificates in ca.crt, in the policy's namespace";
+    POLICY_CA_KIND = "PC0516" Error "InvalidKind",
+        "a CA certificate is of a kind that is not known",
+        "refer to a ConfigMap, a Secret or a ClusterTrustBundle";
     // TLS.
     CERTIFICATE_REF = "PC0601" Error "InvalidCertificateRef",
         "a certificate of the listener cannot be used",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portcullis_api::references::SecretObjectRef;
-use portcullis_api::{FieldPath, Kind, ObjectKey};
+use portcullis_api::{Kind, ObjectKey};
 use portcullis_model::{Certificate, TlsServer};
 
 use crate::causes::{CERTIFICATE_MISSING, CERTIFICATE_NOT_PERMITTED, CERTIFICATE_REF, Cause};
@@ -96,9 +96,4 @@ impl Query for SecretCertificate {
             .map(Arc::new)
             .map_err(|error| format!("cannot be used: {error}"))
     }
-}
-
-/// The path of a Gateway's client certificate for backends.
-pub(crate) fn client_certificate_path() -> FieldPath {
-    FieldPath::of("spec").fields("tls.backend.clientCertificateRef")
 }

@@ -59,8 +59,11 @@ pub struct Capabilities {
 /// Source: the feature names of the Gateway API v1.7.0 (`pkg/features`). Files and clusters tell the same, though there is
 /// nothing to label where no Service stands for a Gateway.
 const NATIVE_FEATURES: &[&str] = &[
+    "BackendTLSPolicy",
+    "BackendTLSPolicySANValidation",
     "Gateway",
     "GatewayAddressEmpty",
+    "GatewayBackendClientCertificate",
     "GatewayHTTPListenerIsolation",
     "GatewayHTTPSListenerDetectMisdirectedRequests",
     "GatewayInfrastructure",

@@ -1,6 +1,7 @@
 //! Gateways: whether they are ours, what they ask for, and which share addresses.
 
 mod addresses;
+mod client_certificate;
 mod groups;
 mod status;
 
@@ -16,6 +17,7 @@ use crate::memo::Query;
 use crate::namespaces::Allowed;
 use crate::view::View;
 pub(crate) use addresses::{Addresses, Binding, Bound};
+pub(crate) use client_certificate::ClientCertificate;
 pub(crate) use groups::{Group, GroupOf};
 pub(crate) use status::{GatewayOutcome, GatewayProgrammed, ProgrammedState};
 

@@ -11,6 +11,7 @@
 
 mod age;
 mod attachment;
+mod authorities;
 mod backend_tls;
 mod backends;
 mod causes;

@@ -1,4 +1,4 @@
-//! `tls.options` of a listener: TLS versions, suites, curves, signature schemes and ALPN.
+//! `tls.options` of a listener, and `options` of a policy for backends: TLS versions, suites, curves, signature schemes and ALPN.
 
 mod names;
 #[cfg(test)]
@@ -45,12 +45,29 @@ pub(crate) fn parse(
     protocol: Protocol,
     engine: &Capabilities,
 ) -> Result<Options, Vec<OptionFault>> {
+    read(raw, &names::OPTIONS, protocol, engine)
+}
+
+/// Reads the options of a policy for backends, under the same keys; which protocols are offered is up to the routes.
+pub(crate) fn parse_for_backends(
+    raw: &BTreeMap<Arc<str>, Arc<str>>,
+    engine: &Capabilities,
+) -> Result<Options, Vec<OptionFault>> {
+    read(raw, &names::OPTIONS_FOR_BACKENDS, Protocol::Https, engine)
+}
+
+fn read(
+    raw: &BTreeMap<Arc<str>, Arc<str>>,
+    known: &[&str],
+    protocol: Protocol,
+    engine: &Capabilities,
+) -> Result<Options, Vec<OptionFault>> {
     let mut reading = Reading { engine, faults: Vec::new(), dropped: Vec::new() };
     let mut ours: BTreeMap<&str, (&Arc<str>, &Arc<str>)> = BTreeMap::new();
     let mut foreign = Vec::new();
     for (key, value) in raw {
         match PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)) {
-            Some(name) if !names::OPTIONS.contains(&name) => {
+            Some(name) if !known.contains(&name) => {
                 reading.fault(key, format!("there is no such option (value {value:?})"));
             }
             Some(name) => match ours.insert(name, (key, value)) {

@@ -8,7 +8,8 @@ use portcullis_api::backend_tls_policy::BackendTlsPolicy;
 use portcullis_api::gateway::Gateway;
 use portcullis_api::gateway_class::GatewayClass;
 use portcullis_api::http_route::HttpRoute;
-use portcullis_api::k8s_openapi::api::core::v1::{Namespace, Service};
+use portcullis_api::k8s_openapi::api::certificates::v1::ClusterTrustBundle;
+use portcullis_api::k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
 use portcullis_api::k8s_openapi::api::discovery::v1::EndpointSlice;
 use portcullis_api::listener_set::ListenerSet;
 use portcullis_api::reference_grant::ReferenceGrant;
@@ -84,6 +85,8 @@ impl<'a> View<'a> {
         service: Service;
         endpoint_slice: EndpointSlice;
         secret: Secret;
+        config_map: ConfigMap;
+        cluster_trust_bundle: ClusterTrustBundle;
         namespace: Namespace;
     }
 

@@ -7,7 +7,7 @@ use portcullis_model::{EndpointAddress, UpstreamProtocol};
 use super::Refusal;
 use super::endpoints::{address, in_scope};
 use super::protocols::{self, Speech};
-use crate::backend_tls::Guard;
+use crate::backend_tls::BackendTls;
 use crate::causes::{
     BACKEND_ENDPOINT_IGNORED, BACKEND_FALLBACK_NO_EFFECT, BACKEND_GUARDED, BACKEND_LOOPBACK,
     BACKEND_NOT_FOUND, BACKEND_OUT_OF_SCOPE, BACKEND_PROTOCOL, BACKEND_VALUE,
@@ -27,16 +27,20 @@ pub(super) fn resolve(view: &View<'_>, key: &ObjectKey, speech: Speech) -> Resul
         let message = format!("{name} is of type {}, which is not forwarded to", backend.spec.backend_type);
         return Err(Refusal::new(&BACKEND_VALUE, message));
     }
-    if backend.spec.tls.is_some() || *view.get(&Guard { backend: key.clone(), port: None }) {
-        let message = format!("TLS to {name} is demanded, which cannot be spoken to backends yet");
-        return Err(Refusal::guarded(&BACKEND_GUARDED, message));
+    if backend.spec.tls.is_some() {
+        let message = format!("{name} demands TLS in spec.tls, which is not spoken");
+        return Err(Refusal::guarded(&BACKEND_GUARDED, &message));
+    }
+    let tls = view.get(&BackendTls { backend: key.clone(), port: None });
+    if let Some(Err(why)) = tls.as_ref() {
+        return Err(Refusal::guarded(&BACKEND_GUARDED, why));
     }
     let mut addresses = backend.spec.endpoints.iter().filter_map(address).peekable();
     if addresses.peek().is_some() && addresses.all(|address| !in_scope(view, &address)) {
         let message = format!("{name} leads only where no backend may be");
         return Err(Refusal::new(&BACKEND_OUT_OF_SCOPE, message));
     }
-    protocols::of_backend(&backend.spec.app_protocols, speech).map_err(|protocol| {
+    protocols::of_backend(&backend.spec.app_protocols, speech, tls.is_some()).map_err(|protocol| {
         let message = format!("{name} speaks {protocol}, which this route cannot speak");
         Refusal::new(&BACKEND_PROTOCOL, message)
     })

@@ -32,25 +32,33 @@ impl Speech {
     }
 }
 
-/// By the `appProtocol` of a Service's port; nothing if it cannot be spoken.
+/// By the `appProtocol` of a Service's port; nothing if it cannot be spoken. That it is TLS is no
+/// more than said: only a policy has it spoken, and without one such a port is not spoken to at all.
 ///
 /// Source: KEP-3726 (`kubernetes.io/…`), IANA service names; `grpc` is what service meshes call it.
-pub(super) fn of_service(app: &str, speech: Speech) -> Option<UpstreamProtocol> {
+pub(super) fn of_service(app: &str, speech: Speech, over_tls: bool) -> Option<UpstreamProtocol> {
     match app.to_ascii_lowercase().as_str() {
         "" | "http" => Some(speech.plain()),
         "h2c" | "kubernetes.io/h2c" | "grpc" => Some(UpstreamProtocol::Http2),
+        "https" if over_tls => Some(speech.plain()),
         "ws" | "kubernetes.io/ws" => speech.websocket(),
+        "wss" | "kubernetes.io/wss" if over_tls => speech.websocket(),
         _ => None,
     }
 }
 
 /// By the `appProtocols` of a Backend, all of which must be spoken; the one that cannot be if there is one.
-pub(super) fn of_backend(list: &[AppProtocol], speech: Speech) -> Result<UpstreamProtocol, &AppProtocol> {
+pub(super) fn of_backend(
+    list: &[AppProtocol],
+    speech: Speech,
+    over_tls: bool,
+) -> Result<UpstreamProtocol, &AppProtocol> {
     let mut spoken = speech.plain();
     for app in list {
         spoken = match app {
             AppProtocol::H2c => Some(UpstreamProtocol::Http2),
             AppProtocol::Ws => speech.websocket(),
+            AppProtocol::Wss if over_tls => speech.websocket(),
             AppProtocol::Wss | AppProtocol::Other(_) => None,
         }
         .ok_or(app)?;

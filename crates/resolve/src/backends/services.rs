@@ -7,7 +7,7 @@ use portcullis_model::UpstreamProtocol;
 
 use super::Refusal;
 use super::protocols::{self, Speech};
-use crate::backend_tls::Guard;
+use crate::backend_tls::BackendTls;
 use crate::causes::{BACKEND_GUARDED, BACKEND_NOT_FOUND, BACKEND_PROTOCOL, BACKEND_VALUE};
 use crate::view::View;
 
@@ -36,17 +36,17 @@ pub(super) fn resolve(
         let protocol = port.protocol.as_deref().unwrap_or_default();
         return Err(Refusal::new(&BACKEND_PROTOCOL, format!("port {number} of {name} is {protocol}")));
     }
+    let port_name = port.name.as_deref().unwrap_or_default();
+    let tls = view.get(&BackendTls { backend: key.clone(), port: Some(port_name.into()) });
     let app = port.app_protocol.as_deref().unwrap_or_default();
-    let Some(protocol) = protocols::of_service(app, speech) else {
+    let Some(protocol) = protocols::of_service(app, speech, tls.is_some()) else {
         let message = format!("port {number} of {name} has appProtocol {app}, which this route cannot speak");
         return Err(Refusal::new(&BACKEND_PROTOCOL, message));
     };
-    let port_name = port.name.as_deref().unwrap_or_default();
-    if *view.get(&Guard { backend: key.clone(), port: Some(port_name.into()) }) {
-        let message = format!("a BackendTLSPolicy demands TLS to {name}, which cannot be spoken yet");
-        return Err(Refusal::guarded(&BACKEND_GUARDED, message));
+    match tls.as_ref() {
+        Some(Err(why)) => Err(Refusal::guarded(&BACKEND_GUARDED, why)),
+        _ => Ok((number, protocol)),
     }
-    Ok((number, protocol))
 }
 
 pub(super) fn is_external_name(service: &Service) -> bool {

@@ -9,16 +9,13 @@ use portcullis_model::BindAddress;
 use portcullis_store::{BindFailure, BindOutcome, PublishedAddress};
 
 use super::addresses::Reached;
-use super::{Addresses, OurGateway, Standing, is_eligible};
+use super::{Addresses, ClientCertificate, OurGateway, Standing, is_eligible};
 use crate::causes::{
     ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_USABLE, ADDRESSES_NOT_ASSIGNED, ADDRESSES_PARTLY_ASSIGNED,
-    CERTIFICATE_NOT_PERMITTED, CLASS_MISSING, CLASS_REFUSED, CLIENT_CERTIFICATE_REF, Cause,
-    DEFAULT_GATEWAY_NO_EFFECT, GATEWAY_INVALID, GATEWAY_LISTENERS_NOT_RESOLVED, GATEWAY_LISTENERS_NOT_VALID,
-    NAMESPACE_SELECTOR,
+    CLASS_MISSING, CLASS_REFUSED, Cause, DEFAULT_GATEWAY_NO_EFFECT, GATEWAY_INVALID,
+    GATEWAY_LISTENERS_NOT_RESOLVED, GATEWAY_LISTENERS_NOT_VALID, NAMESPACE_SELECTOR,
 };
-use crate::certificates::{certificate, client_certificate_path};
 use crate::finding::{Conditions, Finding, condition, messages};
-use crate::grants::Referrer;
 use crate::listener_sets::IsGood;
 use crate::listeners::{self, DeclaredListeners, ListenerState, ListenerStates, Programmed};
 use crate::memo::Query;
@@ -116,7 +113,7 @@ impl Query for GatewayOutcome {
         };
         writer.accepted(standing);
         writer.programmed(standing);
-        writer.resolved(&gateway);
+        writer.resolved();
         writer.addresses_assigned();
         writer.notes(&gateway);
         let Writer { conditions, mut findings, .. } = writer;
@@ -235,15 +232,11 @@ impl Writer<'_> {
     }
 
     /// Always written, and without effect on the other two.
-    fn resolved(&mut self, gateway: &Gateway) {
+    fn resolved(&mut self) {
         let mut unresolved = Vec::new();
-        let backend = gateway.spec.tls.as_ref().and_then(|tls| tls.backend.as_ref());
-        if let Some(reference) = backend.and_then(|backend| backend.client_certificate_ref.as_ref())
-            && let Err((cause, message)) = certificate(self.view, &Referrer::of(self.key), reference)
-        {
-            let permitted = cause != &CERTIFICATE_NOT_PERMITTED;
-            let cause = if permitted { &CLIENT_CERTIFICATE_REF } else { cause };
-            unresolved.push(Finding::new(cause, client_certificate_path(), message));
+        let certificate = self.view.get(&ClientCertificate { gateway: self.key.clone() });
+        if let Some(Err(finding)) = certificate.as_ref() {
+            unresolved.push(finding.clone());
         }
         let declared = self.view.get(&DeclaredListeners { owner: self.key.clone() });
         let (_, bad) = self.split(|state| state.tls.unresolved.is_empty());

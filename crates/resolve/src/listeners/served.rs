@@ -12,7 +12,7 @@ use super::decisions::{Decision, Decisions};
 use super::declared::DeclaredListeners;
 use crate::attachment::ListenerRoutes;
 use crate::certificates::ListenerTls;
-use crate::gateways::{GroupOf, IsServed};
+use crate::gateways::{ClientCertificate, GroupOf, IsServed};
 use crate::listener_sets::GroupSets;
 use crate::memo::Query;
 use crate::origin::origin;
@@ -52,6 +52,7 @@ impl Query for ServedListener {
             Protocol::Tls | Protocol::Tcp | Protocol::Udp | Protocol::Http3 => return None,
         };
         let attached = view.get(&ListenerRoutes { owner: self.owner.clone(), name: Arc::clone(&self.name) });
+        let client_certificate = view.get(&ClientCertificate { gateway: self.gateway.clone() });
         Some(Arc::new(Listener {
             id: ListenerId {
                 gateway: origin(&self.gateway),
@@ -61,7 +62,11 @@ impl Query for ServedListener {
             port: listener.port,
             hostname: listener.hostname.clone(),
             protocol,
-            client_certificate: None,
+            client_certificate: client_certificate
+                .as_ref()
+                .as_ref()
+                .and_then(|one| one.as_ref().ok())
+                .cloned(),
             routes: attached.routes.iter().filter_map(ServedRoute::http).cloned().collect(),
         }))
     }

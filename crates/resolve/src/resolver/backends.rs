@@ -10,7 +10,7 @@ use portcullis_model::{Cluster, ClusterKey, Endpoints, EndpointsKey, Model};
 
 #[derive(Default)]
 pub(super) struct Backends {
-    led: HashMap<ObjectKey, Arc<Vec<ClusterKey>>, FixedState>,
+    led: HashMap<ObjectKey, Arc<Vec<Arc<Cluster>>>, FixedState>,
     clusters: BTreeMap<ClusterKey, (Arc<Cluster>, usize)>,
     endpoints: HashMap<EndpointsKey, usize, FixedState>,
     turnover: Turnover,
@@ -28,7 +28,7 @@ pub(super) struct Turnover {
 
 impl Backends {
     /// Notes where a route leads.
-    pub(super) fn lead(&mut self, route: &ObjectKey, clusters: Arc<Vec<ClusterKey>>) {
+    pub(super) fn lead(&mut self, route: &ObjectKey, clusters: Arc<Vec<Arc<Cluster>>>) {
         for cluster in clusters.iter() {
             self.enter(cluster);
         }
@@ -38,18 +38,22 @@ impl Backends {
             self.led.insert(route.clone(), clusters)
         };
         for cluster in old.iter().flat_map(|old| old.iter()) {
-            self.leave(cluster);
+            self.leave(&cluster.key);
         }
     }
 
-    fn enter(&mut self, key: &ClusterKey) {
-        if let Some((_, uses)) = self.clusters.get_mut(key) {
+    fn enter(&mut self, cluster: &Arc<Cluster>) {
+        let key = &cluster.key;
+        if let Some((held, uses)) = self.clusters.get_mut(key) {
             *uses += 1;
+            if !Arc::ptr_eq(held, cluster) {
+                *held = Arc::clone(cluster);
+                self.unpublished_clusters.insert(key.clone(), Some(Arc::clone(cluster)));
+            }
             return;
         }
-        let cluster = Arc::new(Cluster { key: key.clone(), tls: None });
-        self.unpublished_clusters.insert(key.clone(), Some(Arc::clone(&cluster)));
-        self.clusters.insert(key.clone(), (cluster, 1));
+        self.unpublished_clusters.insert(key.clone(), Some(Arc::clone(cluster)));
+        self.clusters.insert(key.clone(), (Arc::clone(cluster), 1));
         let uses = self.endpoints.entry(key.endpoints.clone()).or_insert(0);
         *uses += 1;
         if *uses == 1 && !self.turnover.gone.remove(&key.endpoints) {
@@ -92,17 +96,8 @@ impl Backends {
     pub(super) fn publish(&mut self, model: &mut Arc<Model>) -> bool {
         let clusters = std::mem::take(&mut self.unpublished_clusters);
         let endpoints = std::mem::take(&mut self.unpublished_endpoints);
-        let clusters: Vec<_> = clusters
-            .into_iter()
-            .filter(|(key, new)| new.is_some() != model.clusters.contains_key(key))
-            .collect();
-        let endpoints: Vec<_> = endpoints
-            .into_iter()
-            .filter(|(key, new)| match (new, model.endpoints.get(key)) {
-                (Some(new), Some(old)) => !Arc::ptr_eq(new, old),
-                (new, old) => new.is_some() != old.is_some(),
-            })
-            .collect();
+        let clusters = differing(&model.clusters, clusters);
+        let endpoints = differing(&model.endpoints, endpoints);
         if clusters.is_empty() && endpoints.is_empty() {
             return false;
         }
@@ -111,6 +106,18 @@ impl Backends {
         replace(&mut model.endpoints, endpoints);
         true
     }
+}
+
+/// The entries that are not, or not by the same allocation, what a map has.
+fn differing<K: Ord, V>(
+    map: &BTreeMap<K, Arc<V>>,
+    entries: BTreeMap<K, Option<Arc<V>>>,
+) -> Vec<(K, Option<Arc<V>>)> {
+    let differs = |(key, new): &(K, Option<Arc<V>>)| match (new, map.get(key)) {
+        (Some(new), Some(old)) => !Arc::ptr_eq(new, old),
+        (new, old) => new.is_some() != old.is_some(),
+    };
+    entries.into_iter().filter(differs).collect()
 }
 
 /// Replaces entries of a shared map, which stays shared where there is nothing to replace.

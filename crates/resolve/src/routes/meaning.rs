@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use portcullis_api::{Kind, ObjectKey};
-use portcullis_model::{ClusterKey, Route};
+use portcullis_model::{Cluster, ClusterKey, Route};
 
 use crate::attachment::TakenBy;
+use crate::backends::ClusterOf;
 use crate::causes::Cause;
 use crate::finding::{Finding, messages};
 use crate::http_routes;
@@ -99,14 +100,14 @@ pub(crate) struct RouteClusters {
 }
 
 impl Query for RouteClusters {
-    type Value = Vec<ClusterKey>;
+    type Value = Vec<Arc<Cluster>>;
 
-    fn compute(&self, view: &View<'_>) -> Vec<ClusterKey> {
+    fn compute(&self, view: &View<'_>) -> Vec<Arc<Cluster>> {
         let taken = view.get(&TakenBy { route: self.route.clone() });
         let Some(taken) = taken.as_ref() else { return Vec::new() };
         let mut clusters = taken.route.clusters();
         clusters.sort();
         clusters.dedup();
-        clusters
+        clusters.into_iter().map(|key| Arc::clone(&*view.get(&ClusterOf { key }))).collect()
     }
 }

@@ -12,6 +12,9 @@ pub(super) const SIGNATURES: &str = "signatureAlgorithms";
 /// Every option, without prefix.
 pub(super) const OPTIONS: [&str; 6] = [ALPN, CIPHERS, CURVES, MINIMUM, MAXIMUM, SIGNATURES];
 
+/// Those that mean something towards backends.
+pub(super) const OPTIONS_FOR_BACKENDS: [&str; 5] = [CIPHERS, CURVES, MINIMUM, MAXIMUM, SIGNATURES];
+
 /// A TLS version by name, with those that no engine of ours serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Version {

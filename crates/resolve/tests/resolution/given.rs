@@ -151,7 +151,18 @@ fn fill(
             }
             merge(object, std::mem::take(spec));
         }
-        Kind::EndpointSlice | Kind::ConfigMap | Kind::Namespace => merge(object, std::mem::take(spec)),
+        Kind::ConfigMap => {
+            if let Some(names) = spec.remove("authority") {
+                spec.insert("data".to_owned(), json!({"ca.crt": certificate(&names.to_string(), None).0}));
+            }
+            merge(object, std::mem::take(spec));
+        }
+        Kind::ClusterTrustBundle => {
+            if let Some(names) = spec.remove("authority") {
+                spec.insert("trustBundle".to_owned(), json!(certificate(&names.to_string(), None).0));
+            }
+        }
+        Kind::EndpointSlice | Kind::Namespace => merge(object, std::mem::take(spec)),
         _ => {}
     }
     if !spec.is_empty() {

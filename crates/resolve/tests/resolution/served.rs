@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use portcullis_model::{
-    Action, Cors, Endpoint, EndpointState, Filter, HeaderModifier, HeaderName, HeaderValue, HostPattern,
-    Listed, ListenerProtocol, Match, Model, Origins, PathMatch, PathRewrite, Route, Rule, TlsServer,
-    UpstreamProtocol, ValueMatch,
+    Action, Cors, Endpoint, EndpointState, EndpointsKey, Filter, HeaderModifier, HeaderName, HeaderValue,
+    HostPattern, Listed, ListenerProtocol, Match, Model, Origins, PathMatch, PathRewrite, Route, Rule,
+    SubjectName, TlsServer, Trust, UpstreamProtocol, ValueMatch,
 };
 use serde_json::{Map, Value, json};
 
@@ -25,6 +25,8 @@ pub(crate) fn check(expected: &Value, model: &Model, failures: &mut Vec<String>)
             "certificates" => certificates(model),
             "options" => options(model),
             "endpoints" => endpoints(model),
+            "tls" => upstream_tls(model),
+            "client certificates" => client_certificates(model),
             _ => return failures.push(format!("the model has no {part}")),
         };
         let found = Value::Object(found);
@@ -212,6 +214,16 @@ fn certificates(model: &Model) -> Map<String, Value> {
     })
 }
 
+/// `owner/listener: Secret` of the listeners that show one to backends.
+fn client_certificates(model: &Model) -> Map<String, Value> {
+    let listeners = model.ports.values().flat_map(|port| &port.listeners);
+    let told = listeners.filter_map(|listener| {
+        let certificate = listener.client_certificate.as_ref()?;
+        Some((listener_name(&listener.id), certificate.origin().name.to_string().into()))
+    });
+    told.collect()
+}
+
 /// `owner/listener: {alpn, versions, ciphers, curves, signatures}`, each a list of the model's names.
 fn options(model: &Model) -> Map<String, Value> {
     fn names<T: std::fmt::Debug>(list: &[T]) -> Vec<String> {
@@ -253,15 +265,11 @@ fn action(action: &Action) -> String {
         Action::Forward(forward) => {
             let shares = forward.backends.iter().map(|backend| match &backend.target {
                 portcullis_model::Target::Cluster(key) => {
-                    let port = match key.endpoints.port {
-                        0 => String::new(),
-                        port => format!(":{port}"),
-                    };
                     let protocol = match key.protocol {
                         UpstreamProtocol::Http1 => "",
                         UpstreamProtocol::Http2 => " http2",
                     };
-                    format!("{}{port}{protocol} {}", key.endpoints.origin.name, backend.weight)
+                    format!("{}{protocol} {}", named_backend(&key.endpoints), backend.weight)
                 }
                 portcullis_model::Target::Fail(failure) => {
                     format!("{} {} {}", failure.status, failure.reason.as_str(), backend.weight)
@@ -272,14 +280,36 @@ fn action(action: &Action) -> String {
     }
 }
 
+/// `name:port: [server name, expected name…, "from" who is trusted…]` of the backends to which TLS is spoken.
+fn upstream_tls(model: &Model) -> Map<String, Value> {
+    let clusters = model.clusters.values().filter_map(|cluster| Some((cluster, cluster.tls.as_ref()?)));
+    let told = clusters.map(|(cluster, tls)| {
+        let names = tls.names.iter().map(|name| match name {
+            SubjectName::Dns(name) => host(name),
+            SubjectName::Uri(uri) => uri.to_string(),
+        });
+        let trusted = match &tls.trust {
+            Trust::System => vec!["from System".to_owned()],
+            Trust::Given(set) => set.origins().map(|origin| format!("from {}", origin.name)).collect(),
+        };
+        let whole: Vec<String> =
+            std::iter::once(tls.hostname.as_str().to_owned()).chain(names).chain(trusted).collect();
+        (named_backend(&cluster.key.endpoints), whole.into())
+    });
+    told.collect()
+}
+
+fn named_backend(key: &EndpointsKey) -> String {
+    match key.port {
+        0 => key.origin.name.to_string(),
+        port => format!("{}:{port}", key.origin.name),
+    }
+}
+
 /// `name:port: [address…]`, draining ones marked.
 fn endpoints(model: &Model) -> Map<String, Value> {
     let endpoints = model.endpoints.iter().map(|(key, endpoints)| {
-        let name = match key.port {
-            0 => key.origin.name.to_string(),
-            port => format!("{}:{port}", key.origin.name),
-        };
-        (name, endpoints.endpoints.iter().map(endpoint).collect::<Vec<_>>().into())
+        (named_backend(key), endpoints.endpoints.iter().map(endpoint).collect::<Vec<_>>().into())
     });
     endpoints.collect()
 }

@@ -72,12 +72,46 @@ pub(super) fn policy(name: &'static str, picks: &mut Picks<'_>) -> Value {
         target = json!({"group": "gateway.envoyproxy.io", "kind": "Backend", "name": "ext"});
     }
     if picks.chance(2) {
-        target["sectionName"] = json!(picks.of(&["web", "h2c"]));
+        target["sectionName"] = json!(picks.of(&["web", "h2c", "udp"]));
     }
-    json!({
-        "BackendTLSPolicy": name, "targetRefs": [target],
-        "validation": {"hostname": "app.test", "wellKnownCACertificates": "System"},
-    })
+    let reference = |kind: &str, name: &str| {
+        let group = if kind == "ClusterTrustBundle" { "certificates.k8s.io" } else { "" };
+        json!({"group": group, "kind": kind, "name": name})
+    };
+    let authorities = picks.value(json!([
+        null,
+        null,
+        [reference("ConfigMap", "ca")],
+        [reference("ClusterTrustBundle", "ca")],
+        [reference("ConfigMap", "no"), reference("ConfigMap", "ca")],
+        [reference("Pod", "x")],
+    ]));
+    let mut validation = json!({"hostname": "app.test"});
+    match authorities {
+        Value::Null => {
+            let name = picks.of(&["System", "System", "example.com/roots"]);
+            validation["wellKnownCACertificates"] = json!(name);
+        }
+        authorities => validation["caCertificateRefs"] = authorities,
+    }
+    let mut policy = json!({"BackendTLSPolicy": name, "targetRefs": [target], "validation": validation});
+    if picks.chance(4) {
+        policy["created"] = json!(picks.of(&["2026-01-01", "2026-01-02"]));
+    }
+    if picks.chance(6) {
+        let key = picks.of(&["portcullis.dev/minimumVersion", "example.com/x"]);
+        policy["options"] = json!({(*key): picks.of(&["TLSv1_3", "none"])});
+    }
+    policy
+}
+
+pub(super) fn authority(name: &'static str, picks: &mut Picks<'_>) -> Value {
+    let kind = if picks.chance(2) { "ClusterTrustBundle" } else { "ConfigMap" };
+    let authority = picks.of(&["a.test", "b.test"]);
+    if kind == "ConfigMap" && picks.chance(3) {
+        return json!({"ConfigMap": name, "data": {"ca.crt": ""}});
+    }
+    json!({kind: name, "authority": [authority]})
 }
 
 pub(super) fn grant(name: &'static str, picks: &mut Picks<'_>) -> Value {

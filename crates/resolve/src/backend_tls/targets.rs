@@ -1,0 +1,89 @@
+//! Which policy governs a backend.
+
+use std::sync::Arc;
+
+use portcullis_api::backend_tls_policy::BackendTlsPolicy;
+use portcullis_api::names::SectionName;
+use portcullis_api::references::PolicyTargetRef;
+use portcullis_api::{Kind, ObjectKey};
+use portcullis_model::UpstreamTls;
+
+use super::meaning::Meaning;
+use crate::age::Seniority;
+use crate::memo::Query;
+use crate::view::View;
+
+/// What a policy targets: a backend, or a port of it by name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Target {
+    pub(super) backend: ObjectKey,
+    pub(super) section: Option<Arc<str>>,
+}
+
+impl Target {
+    /// What a reference means in a policy of this namespace; nothing for kinds that are no backends.
+    ///
+    /// A `Backend` has no names for its ports: whichever section is named, it is the whole.
+    pub(super) fn of(reference: &PolicyTargetRef, namespace: &Arc<str>) -> Option<Target> {
+        let kind = Kind::of(reference.group.as_str(), reference.kind.as_str())?;
+        let section = match kind {
+            Kind::Service => reference.section_name.as_ref().map(SectionName::shared),
+            Kind::Backend => None,
+            _ => return None,
+        };
+        let backend = ObjectKey::new(kind, Arc::clone(namespace), reference.name.shared());
+        Some(Target { backend, section })
+    }
+}
+
+/// The policies that target exactly this, in order of precedence: the oldest, then by `namespace/name`.
+///
+/// Source: `BackendTLSPolicySpec.targetRefs` field documentation; GEP-713, "Conflict resolution".
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Claimants {
+    pub(super) target: Target,
+}
+
+impl Query for Claimants {
+    type Value = Vec<ObjectKey>;
+
+    fn compute(&self, view: &View<'_>) -> Vec<ObjectKey> {
+        let keys = view.attached(Kind::BackendTlsPolicy, &self.target.backend);
+        let policies = keys.iter().filter_map(|key| Some((key, view.backend_tls_policy(key)?)));
+        let mut claimants: Vec<Seniority> = policies
+            .filter(|(key, policy)| targets(key, policy).any(|target| target == self.target))
+            .map(|(key, policy)| Seniority::of(key, &policy.metadata))
+            .collect();
+        claimants.sort();
+        claimants.into_iter().map(|claimant| claimant.key).collect()
+    }
+}
+
+/// What a policy targets.
+pub(super) fn targets(key: &ObjectKey, policy: &BackendTlsPolicy) -> impl Iterator<Item = Target> {
+    policy.spec.target_refs.iter().filter_map(|reference| Target::of(reference, &key.namespace))
+}
+
+/// How TLS is spoken to a backend's port, by the port's name; nothing if no policy governs it, and why it cannot be
+/// spoken if the policy that does cannot be enforced.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BackendTls {
+    pub(crate) backend: ObjectKey,
+    pub(crate) port: Option<Arc<str>>,
+}
+
+impl Query for BackendTls {
+    type Value = Option<Result<Arc<UpstreamTls>, Arc<str>>>;
+
+    fn compute(&self, view: &View<'_>) -> Self::Value {
+        let first = |section: Option<Arc<str>>| {
+            let target = Target { backend: self.backend.clone(), section };
+            view.get(&Claimants { target }).first().cloned()
+        };
+        // A policy for the port goes before one for the whole.
+        let section = self.port.clone().filter(|port| !port.is_empty());
+        let policy = section.and_then(|port| first(Some(port))).or_else(|| first(None))?;
+        let meaning = view.get(&Meaning { policy: policy.clone() });
+        Some(meaning.tls.clone().ok_or_else(|| format!("{policy} demands TLS that cannot be spoken").into()))
+    }
+}
