@@ -1,6 +1,6 @@
 //! [`Gateway`].
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 use serde_json::json;
 
@@ -76,6 +76,26 @@ object! {
         pub routability: Option<Arc<str>> [.max_length(253).rules(&[&gateways::ROUTABILITY])],
     }
     rules &[&gateways::SPEC_HOSTNAME]
+}
+
+/// The routability of addresses that only the cluster's own clients reach (GEP-5093).
+pub const CLUSTER_ROUTABILITY: &str = "Cluster";
+
+impl GatewayAddress {
+    /// Whether an address of the cluster's ServiceCIDR is asked for.
+    pub fn is_in_cluster(&self) -> bool {
+        self.routability.as_deref() == Some(CLUSTER_ROUTABILITY)
+    }
+
+    /// The address that it names, if it names one.
+    pub fn ip(&self) -> Option<IpAddr> {
+        self.value.as_deref()?.parse().ok()
+    }
+
+    /// Whether it leaves open which address of its type it gets.
+    pub fn is_open(&self) -> bool {
+        self.value.as_deref().unwrap_or_default().is_empty()
+    }
 }
 
 open_enum! {

@@ -8,8 +8,8 @@ mod node;
 mod pool;
 mod published;
 
-pub(crate) use allotment::is_ours;
 pub use allotment::{Allotment, shown};
+pub(crate) use allotment::{differences, is_ours};
 pub use node::node_addresses;
 pub use pool::Pool;
 pub use published::follow_published;

@@ -39,5 +39,5 @@ pub use connect::{Access, ConnectError, connect};
 pub use feed::Feed;
 pub use kube::Client;
 pub use leases::{Candidate, Election};
-pub use services::ServiceWriter;
+pub use services::{InCluster, ServiceWriter};
 pub use writer::{FIELD_MANAGER, StatusWriter, WriteCounts};

@@ -7,6 +7,7 @@
 //! Read in this order: [`ServiceWriter`], `wanted` (what there shall be), `names`, `difference` (what is to be done).
 
 mod difference;
+mod in_cluster;
 mod names;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use tracing::warn;
 use crate::requests::{self, Refusal};
 use crate::writer::{FIELD_MANAGER, pace};
 use difference::{Action, Sent};
+pub use in_cluster::InCluster;
 
 /// Requests in flight at once.
 const FLIGHTS: usize = 8;

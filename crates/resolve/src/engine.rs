@@ -63,6 +63,8 @@ const NATIVE_FEATURES: &[&str] = &[
     "BackendTLSPolicySANValidation",
     "Gateway",
     "GatewayAddressEmpty",
+    "GatewayAddressRoutability",
+    "GatewayAddressRoutabilityCluster",
     "GatewayBackendClientCertificate",
     "GatewayHTTPListenerIsolation",
     "GatewayHTTPSListenerDetectMisdirectedRequests",

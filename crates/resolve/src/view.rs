@@ -149,6 +149,12 @@ impl<'a> View<'a> {
         self.store.taken(gateway)
     }
 
+    /// The addresses of a Gateway's own Services in the cluster; none while they are not known.
+    pub(crate) fn in_cluster(&self, gateway: &ObjectKey) -> Option<&'a [IpAddr]> {
+        self.memo.note_input(Input::Report(ReportKey::InCluster(gateway.clone())));
+        self.store.in_cluster(gateway)
+    }
+
     /// Where Gateways on the default addresses are reached, unless that is where they are served.
     pub(crate) fn published(&self) -> Option<&'a [PublishedAddress]> {
         self.memo.note_input(Input::Report(ReportKey::Published));

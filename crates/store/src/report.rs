@@ -16,6 +16,9 @@ pub enum Report {
     Allotted(ObjectKey, Arc<[IpAddr]>),
     /// Addresses that a Gateway's spec names and another Gateway was allotted: they are not this one's.
     Taken(ObjectKey, Arc<[IpAddr]>),
+    /// The addresses of a Gateway's own Services, from the cluster's ServiceCIDR. Without this report they are not
+    /// known (yet).
+    InCluster(ObjectKey, Arc<[IpAddr]>),
     /// Where Gateways that are served on the default addresses are reached: what stands before this machine passes
     /// their traffic on (`--publish-service`). Without this report they are reached where they are served.
     Published(Arc<[PublishedAddress]>),
@@ -45,6 +48,8 @@ pub enum ReportKey {
     Allotted(ObjectKey),
     /// The addresses that a Gateway names in vain.
     Taken(ObjectKey),
+    /// The addresses of a Gateway's own Services.
+    InCluster(ObjectKey),
     /// The published addresses.
     Published,
     /// That an object is refused.
@@ -113,6 +118,7 @@ impl Report {
             Self::DefaultAddresses(_) => ReportKey::DefaultAddresses,
             Self::Allotted(gateway, _) => ReportKey::Allotted(gateway.clone()),
             Self::Taken(gateway, _) => ReportKey::Taken(gateway.clone()),
+            Self::InCluster(gateway, _) => ReportKey::InCluster(gateway.clone()),
             Self::Published(_) => ReportKey::Published,
             Self::Refused(object, _) => ReportKey::Refused(object.clone()),
         }

@@ -106,6 +106,14 @@ impl Store {
         }
     }
 
+    /// The addresses of a Gateway's own Services in the cluster; `None` while they are not known.
+    pub fn in_cluster(&self, gateway: &ObjectKey) -> Option<&[IpAddr]> {
+        match self.report(&ReportKey::InCluster(gateway.clone())) {
+            Some(Report::InCluster(_, addresses)) => Some(addresses),
+            _ => None,
+        }
+    }
+
     /// Where Gateways on the default addresses are reached; `None`: where they are served.
     pub fn published(&self) -> Option<&[PublishedAddress]> {
         match self.report(&ReportKey::Published) {

@@ -30,6 +30,8 @@ mod quiet;
 mod rights;
 #[path = "controller/rivals.rs"]
 mod rivals;
+#[path = "controller/routability.rs"]
+mod routability;
 #[path = "controller/site.rs"]
 mod site;
 #[path = "controller/stage.rs"]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use portcullis_api::gateway::{AddressType, Gateway};
+use portcullis_api::gateway::{AddressType, Gateway, GatewayAddress};
 use portcullis_api::{Kind, Object, ObjectKey};
 use portcullis_store::{Change, ChangeSet, Report, ReportKey, Store};
 
@@ -140,8 +140,9 @@ impl Wishes {
             if is_ours(store, gateway, controllers) && needs_address(gateway) {
                 in_need.push((gateway.metadata.creation_timestamp.clone(), key.clone()));
             }
-            let values = gateway.spec.addresses.iter().filter_map(|address| address.value.as_deref());
-            let named: Vec<IpAddr> = values.filter_map(|value| value.parse().ok()).collect();
+            // What the cluster itself gives is none of the pool's.
+            let named = gateway.spec.addresses.iter().filter(|address| !address.is_in_cluster());
+            let named: Vec<IpAddr> = named.filter_map(GatewayAddress::ip).collect();
             if !named.is_empty() {
                 wishes.named.insert(key, named);
             }
@@ -168,12 +169,13 @@ fn needs_address(gateway: &Gateway) -> bool {
     let addresses = &gateway.spec.addresses;
     addresses.is_empty()
         || addresses.iter().any(|address| {
-            address.address_type == AddressType::IpAddress
-                && address.value.as_deref().unwrap_or_default().is_empty()
+            // A Service has to lead somewhere, too.
+            address.address_type == AddressType::IpAddress && (address.is_open() || address.is_in_cluster())
         })
 }
 
-fn differences(
+/// The reports by which what is known of Gateways differs from before.
+pub(crate) fn differences(
     before: &BTreeMap<ObjectKey, Arc<[IpAddr]>>,
     after: &BTreeMap<ObjectKey, Arc<[IpAddr]>>,
     report: fn(ObjectKey, Arc<[IpAddr]>) -> Report,

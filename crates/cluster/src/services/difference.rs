@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use portcullis_api::gateway::Gateway;
+use portcullis_api::gateway::{Gateway, GatewayAddress};
 use portcullis_api::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portcullis_api::{Kind, Object, ObjectKey};
 use portcullis_store::{BindFailure, BindOutcome, BindPoint, Bucket, Store, Transport};
@@ -100,10 +100,11 @@ fn wanted<'a>(
 /// Where the Gateway is bound: what its spec names and it can have, and what it was allotted or shares.
 fn addresses(store: &Store, key: &ObjectKey, gateway: &Gateway) -> Vec<IpAddr> {
     let entries = &gateway.spec.addresses;
-    let named = entries.iter().filter_map(|entry| entry.value.as_deref()?.parse().ok());
-    let mut addresses: Vec<IpAddr> = named.filter(|ip| !store.taken(key).contains(ip)).collect();
-    if entries.is_empty() || entries.iter().any(|entry| entry.value.as_deref().unwrap_or_default().is_empty())
-    {
+    let named = entries.iter().filter(|entry| !entry.is_in_cluster()).filter_map(GatewayAddress::ip);
+    let own = store.in_cluster(key).unwrap_or_default();
+    let mut addresses: Vec<IpAddr> =
+        named.filter(|ip| !store.taken(key).contains(ip) && !own.contains(ip)).collect();
+    if entries.is_empty() || entries.iter().any(|entry| entry.is_open() || entry.is_in_cluster()) {
         addresses.extend(store.allotted(key).or_else(|| store.default_addresses()).unwrap_or_default());
     }
     let ports: Vec<u16> = gateway.spec.listeners.iter().map(|listener| listener.port.get()).collect();
@@ -130,7 +131,8 @@ fn service_name(store: &Store, gateway: &Gateway) -> Option<String> {
     own.or_else(|| names.iter().find(|name| owner(name).is_none())).cloned()
 }
 
-fn belongs_to(metadata: &ObjectMeta, gateway: &Gateway) -> bool {
+/// Whether an object was made by us for this Gateway.
+pub(super) fn belongs_to(metadata: &ObjectMeta, gateway: &Gateway) -> bool {
     let uid = gateway.metadata.uid.as_deref();
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
     is_made_by_us(metadata) && owners.iter().any(|owner| uid == Some(owner.uid.as_str()))

@@ -1,6 +1,7 @@
 //! Names and label values that are derived from longer names.
 
 use std::fmt::Write;
+use std::net::IpAddr;
 
 use sha2::{Digest, Sha256};
 
@@ -19,6 +20,11 @@ pub(super) fn service(gateway: &str, class: &str) -> Vec<String> {
     }
     let hashed = with_hash(&words, &format!("{gateway}/{class}"));
     if changed { vec![hashed] } else { vec![plain, hashed] }
+}
+
+/// The name of a Service beside another one, for an address of its own.
+pub(super) fn with_address(service: &str, ip: IpAddr) -> String {
+    with_hash(service, &format!("{service}/{ip}"))
 }
 
 /// A name as the value of a label: as it is, or cut and ending in a hash.

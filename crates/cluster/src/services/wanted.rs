@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use portcullis_api::gateway::Gateway;
+use portcullis_api::gateway::{Gateway, GatewayAddress};
 use portcullis_api::listener::{Listener, Protocol};
 use portcullis_api::{Kind, ObjectKey};
 use portcullis_store::{SERVICE_NAME, Transport};
@@ -57,13 +57,23 @@ pub(super) struct Wanted<'a> {
 impl Wanted<'_> {
     /// The objects, if the Service has this name.
     pub(super) fn objects(&self, service: &str) -> Vec<(ObjectKey, Value)> {
-        let mut objects = vec![self.service(service)];
-        objects.extend(self.slice(service, "IPv4", IpAddr::is_ipv4));
-        objects.extend(self.slice(service, "IPv6", IpAddr::is_ipv6));
+        // An address of the ServiceCIDR that is asked for by value has a Service of its own: the API server may refuse
+        // it, and no Service can change its address.
+        let entries = self.gateway.spec.addresses.iter().filter(|entry| entry.is_in_cluster());
+        let fixed =
+            entries.filter_map(GatewayAddress::ip).map(|ip| (names::with_address(service, ip), Some(ip)));
+        let services = std::iter::once((service.to_owned(), None)).chain(fixed);
+        services.flat_map(|(name, ip)| self.service_and_slices(&name, ip)).collect()
+    }
+
+    fn service_and_slices(&self, name: &str, ip: Option<IpAddr>) -> Vec<(ObjectKey, Value)> {
+        let mut objects = vec![self.service(name, ip)];
+        objects.extend(self.slice(name, "IPv4", IpAddr::is_ipv4));
+        objects.extend(self.slice(name, "IPv6", IpAddr::is_ipv6));
         objects
     }
 
-    fn service(&self, name: &str) -> (ObjectKey, Value) {
+    fn service(&self, name: &str, ip: Option<IpAddr>) -> (ObjectKey, Value) {
         let ports = self.ports.iter().map(|port| {
             json!({
                 "name": port.name(), "port": port.number, "protocol": port.protocol(), "targetPort": port.number,
@@ -72,7 +82,10 @@ impl Wanted<'_> {
         let ports: Vec<Value> = ports.collect();
         let key = self.key(Kind::Service, name);
         let metadata = self.metadata(&key, &[]);
-        let spec = json!({"type": "ClusterIP", "ports": ports});
+        let mut spec = json!({"type": "ClusterIP", "ports": ports});
+        if let (Some(ip), Some(spec)) = (ip, spec.as_object_mut()) {
+            spec.insert("clusterIP".to_owned(), ip.to_string().into());
+        }
         (key, json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}))
     }
 

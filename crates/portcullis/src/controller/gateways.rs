@@ -5,7 +5,7 @@ use std::future::pending;
 use portcullis_api::ObjectKey;
 use portcullis_api::status::{ConditionStatus, verdict};
 use portcullis_cluster::addresses::{Allotment, Pool, follow_published, node_addresses};
-use portcullis_cluster::{Client, Seen, ServiceWriter};
+use portcullis_cluster::{Client, InCluster, Seen, ServiceWriter};
 use portcullis_resolve::{NATIVE_CONTROLLER, Status};
 use portcullis_store::{Change, ChangeSet, Report, Store};
 use tokio::sync::watch;
@@ -18,6 +18,7 @@ pub(super) struct Gateways {
     allotment: Option<Allotment>,
     published: Option<watch::Receiver<Option<Report>>>,
     node: Vec<std::net::IpAddr>,
+    in_cluster: InCluster,
     services: ServiceWriter,
     leading: watch::Receiver<bool>,
 }
@@ -37,7 +38,7 @@ impl Gateways {
             (None, true) => node_addresses(),
         };
         let services = ServiceWriter::new(client, ours(), leading.clone());
-        Self { allotment, published, node, services, leading }
+        Self { allotment, published, node, in_cluster: InCluster::new(ours()), services, leading }
     }
 
     /// What is known before anything else.
@@ -65,13 +66,17 @@ impl Gateways {
         self.allotment.as_mut().is_some_and(|allotment| allotment.see(seen))
     }
 
-    /// What is allotted otherwise than before.
+    /// What is allotted otherwise than before, by us or by the cluster.
     pub(super) fn allot(&mut self, store: &Store, changes: &ChangeSet, anew: bool) -> Vec<Change> {
         let leads = *self.leading.borrow();
-        match &mut self.allotment {
+        let mut allotted = match &mut self.allotment {
             Some(allotment) if anew || Allotment::is_touched_by(changes) => allotment.update(store, leads),
             _ => Vec::new(),
+        };
+        if anew || InCluster::is_touched_by(changes) {
+            allotted.extend(self.in_cluster.update(store));
         }
+        allotted
     }
 
     /// Brings the Services up to date.

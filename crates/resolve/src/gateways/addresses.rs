@@ -2,11 +2,12 @@
 
 use std::net::IpAddr;
 
-use portcullis_api::gateway::{AddressType, GatewayAddress};
+use portcullis_api::gateway::{AddressType, CLUSTER_ROUTABILITY, GatewayAddress};
 use portcullis_api::{FieldPath, ObjectKey};
 use portcullis_model::BindAddress;
 use portcullis_store::{BindFailure, BindOutcome, PublishedAddress};
 
+use crate::Source;
 use crate::causes::{ADDRESS_UNSUPPORTED, ADDRESSES_PARTLY_ASSIGNED};
 use crate::finding::Finding;
 use crate::memo::Query;
@@ -28,19 +29,43 @@ pub(crate) struct AddressPlan {
     pub(crate) taken: Vec<IpAddr>,
     /// Where clients reach the Gateway, in order, each once.
     pub(crate) reached: Vec<Reached>,
+    /// Some entry asks for a routability, so that the status tells it of each address.
+    pub(crate) routable: bool,
+    /// Whether an entry can be satisfied is not known yet.
+    pub(crate) undecided: bool,
     /// Entries of a type, or with a value, that cannot be had: they refuse the Gateway.
     pub(crate) unsupported: Vec<Finding>,
     /// Entries whose routability is not met: they are left out.
     pub(crate) unassigned: Vec<Finding>,
 }
 
-/// Where clients reach a Gateway.
+/// Where clients reach a Gateway, and which of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reached {
+pub(crate) struct Reached {
+    pub(crate) at: Place,
+    /// As the status says it.
+    pub(crate) routability: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
     /// Where it is bound, unless this machine lacks the address.
-    Directly(IpAddr),
+    Here(IpAddr),
     /// At something before this machine that passes traffic on.
-    Through(PublishedAddress),
+    Before(PublishedAddress),
+}
+
+/// Who claims routability satisfies this one of the conformance suite's, and no other of its prefix (GEP-5093).
+const SENTINEL: &str = "testing.x-k8s.io/sentinel";
+
+/// The routability of an entry as far as it can be had. An empty one leaves it open.
+fn routability(address: &GatewayAddress) -> Option<&'static str> {
+    match address.routability.as_deref().unwrap_or_default() {
+        "" => Some(""),
+        CLUSTER_ROUTABILITY => Some(CLUSTER_ROUTABILITY),
+        SENTINEL => Some(SENTINEL),
+        _ => None,
+    }
 }
 
 impl Query for Addresses {
@@ -52,13 +77,17 @@ impl Query for Addresses {
             defaults: view.default_addresses(&self.gateway),
             published: view.published(),
             taken: view.taken(&self.gateway),
+            in_cluster: view.in_cluster(&self.gateway),
+            named: gateway.spec.addresses.iter().filter_map(GatewayAddress::ip).collect(),
+            has_cluster: view.engine().source != Source::Files,
         };
-        let mut plan = AddressPlan::default();
+        let routable = gateway.spec.addresses.iter().any(|address| address.routability.is_some());
+        let mut plan = AddressPlan { routable, ..AddressPlan::default() };
         for (index, address) in gateway.spec.addresses.iter().enumerate() {
             plan.add(&supply, address, &FieldPath::of("spec").field("addresses").index(index));
         }
         if gateway.spec.addresses.is_empty() {
-            plan.add_defaults(&supply);
+            plan.add_defaults(&supply, "");
         }
         plan.bind = once_each(&plan.bind);
         plan.wanted = once_each(&plan.wanted);
@@ -75,6 +104,12 @@ struct Supply<'a> {
     published: Option<&'a [PublishedAddress]>,
     /// What this Gateway cannot have, though its spec names it.
     taken: &'a [IpAddr],
+    /// The addresses of its own Services; none while they are not known.
+    in_cluster: Option<&'a [IpAddr]>,
+    /// What the entries name by value.
+    named: Vec<IpAddr>,
+    /// Whether there are Services at all.
+    has_cluster: bool,
 }
 
 impl Supply<'_> {
@@ -115,36 +150,79 @@ impl AddressPlan {
                 .push(refuse(format!("addresses of type {} cannot be had", address.address_type)));
             return;
         }
-        if let Some(scope) = address.routability.as_deref().filter(|scope| !scope.is_empty()) {
-            let message = format!("{path} asks for routability {scope}, which cannot be had");
-            self.unassigned.push(Finding::new(&ADDRESSES_PARTLY_ASSIGNED, path.clone(), message));
-            return;
-        }
+        let routability = match routability(address) {
+            Some(CLUSTER_ROUTABILITY) => return self.add_in_cluster(supply, address, path),
+            Some(routability) => routability,
+            None => {
+                let asked = address.routability.as_deref().unwrap_or_default();
+                return self
+                    .leave_out(path, format!("{path} asks for routability {asked}, which cannot be had"));
+            }
+        };
         if !published.is_empty() {
             self.bind.extend(&supply.defaults);
-            self.reached.extend(published.into_iter().map(Reached::Through));
+            self.reached
+                .extend(published.into_iter().map(|at| Reached { at: Place::Before(at), routability }));
             return;
         }
         match address.value.as_deref() {
-            None | Some("") => self.add_defaults(supply),
+            None | Some("") => self.add_defaults(supply, routability),
             Some(value) => match value.parse() {
                 Ok(address) if supply.taken.contains(&address) => self.taken.push(address),
+                // What is left open is told as it is.
+                Ok(address) if supply.in_cluster.unwrap_or_default().contains(&address) => {
+                    self.bind.extend(&supply.defaults);
+                    self.reached.push(Reached { at: Place::Here(address), routability: CLUSTER_ROUTABILITY });
+                }
                 Ok(address) => {
                     self.bind.push(address);
                     self.wanted.push(address);
-                    self.reached.push(Reached::Directly(address));
+                    self.reached.push(Reached { at: Place::Here(address), routability });
                 }
                 Err(_) => self.unsupported.push(refuse(format!("{value:?} is no IP address"))),
             },
         }
     }
 
-    fn add_defaults(&mut self, supply: &Supply<'_>) {
-        self.bind.extend(&supply.defaults);
-        match supply.published {
-            Some(published) => self.reached.extend(published.iter().cloned().map(Reached::Through)),
-            None => self.reached.extend(supply.defaults.iter().copied().map(Reached::Directly)),
+    /// An address of the cluster's ServiceCIDR: that of a Service of the Gateway's own, which leads to where it is
+    /// bound.
+    fn add_in_cluster(&mut self, supply: &Supply<'_>, address: &GatewayAddress, path: &FieldPath) {
+        let Some(own) = supply.in_cluster else {
+            self.undecided |= supply.has_cluster;
+            if !supply.has_cluster {
+                self.leave_out(path, format!("{path} asks for an address of a cluster, and there is none"));
+            }
+            return;
+        };
+        let found = match address.is_open() {
+            true => own.iter().find(|ip| !supply.named.contains(ip)),
+            false => own.iter().find(|ip| address.ip() == Some(**ip)),
+        };
+        match found {
+            Some(ip) => {
+                self.bind.extend(&supply.defaults);
+                self.reached.push(Reached { at: Place::Here(*ip), routability: CLUSTER_ROUTABILITY });
+            }
+            None => {
+                self.leave_out(
+                    path,
+                    format!("{path} asks for an address that no Service of the Gateway has"),
+                );
+            }
         }
+    }
+
+    fn leave_out(&mut self, path: &FieldPath, message: String) {
+        self.unassigned.push(Finding::new(&ADDRESSES_PARTLY_ASSIGNED, path.clone(), message));
+    }
+
+    fn add_defaults(&mut self, supply: &Supply<'_>, routability: &'static str) {
+        self.bind.extend(&supply.defaults);
+        let places: Vec<Place> = match supply.published {
+            Some(published) => published.iter().cloned().map(Place::Before).collect(),
+            None => supply.defaults.iter().copied().map(Place::Here).collect(),
+        };
+        self.reached.extend(places.into_iter().map(|at| Reached { at, routability }));
     }
 }
 

@@ -8,7 +8,7 @@ use portcullis_api::{FieldPath, Kind, ObjectKey};
 use portcullis_model::BindAddress;
 use portcullis_store::{BindFailure, BindOutcome, PublishedAddress};
 
-use super::addresses::Reached;
+use super::addresses::Place;
 use super::{Addresses, ClientCertificate, OurGateway, Standing, is_eligible};
 use crate::causes::{
     ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_USABLE, ADDRESSES_NOT_ASSIGNED, ADDRESSES_PARTLY_ASSIGNED,
@@ -41,6 +41,9 @@ impl Query for GatewayProgrammed {
 
     fn compute(&self, view: &View<'_>) -> ProgrammedState {
         let plan = view.get(&Addresses { gateway: self.gateway.clone() });
+        if plan.reached.is_empty() && plan.undecided {
+            return ProgrammedState::Pending;
+        }
         if plan.reached.is_empty() && plan.unsupported.is_empty() && plan.taken.is_empty() {
             return ProgrammedState::No(&ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_ASSIGNED.rule.summary.into());
         }
@@ -134,16 +137,18 @@ fn addresses(view: &View<'_>, gateway: &ObjectKey) -> Vec<GatewayStatusAddress> 
         return Vec::new();
     }
     let plan = view.get(&Addresses { gateway: gateway.clone() });
-    let shown = plan.reached.iter().filter_map(|reached| match reached {
-        Reached::Directly(ip) if is_foreign(view, gateway, *ip) => None,
-        Reached::Directly(ip) | Reached::Through(PublishedAddress::Ip(ip)) => {
-            Some((AddressType::IpAddress, ip.to_string().into()))
-        }
-        Reached::Through(PublishedAddress::Hostname(name)) => Some((AddressType::Hostname, Arc::clone(name))),
+    let shown = plan.reached.iter().filter_map(|reached| {
+        let (address_type, value) = match &reached.at {
+            Place::Here(ip) if is_foreign(view, gateway, *ip) => return None,
+            Place::Here(ip) | Place::Before(PublishedAddress::Ip(ip)) => {
+                (AddressType::IpAddress, ip.to_string().into())
+            }
+            Place::Before(PublishedAddress::Hostname(name)) => (AddressType::Hostname, Arc::clone(name)),
+        };
+        let routability = plan.routable.then(|| reached.routability.into());
+        Some(GatewayStatusAddress { address_type, value, routability })
     });
-    let addresses =
-        shown.map(|(address_type, value)| GatewayStatusAddress { address_type, value, routability: None });
-    addresses.collect()
+    shown.collect()
 }
 
 fn attached_sets(view: &View<'_>, gateway: &ObjectKey) -> i32 {
@@ -257,10 +262,16 @@ impl Writer<'_> {
         self.findings.extend(unresolved);
     }
 
-    /// Only where an address asks for a routability. Source: GEP-5093.
+    /// Only where an address asks for a routability, and all is known. Source: GEP-5093.
     fn addresses_assigned(&mut self) {
         let plan = self.view.get(&Addresses { gateway: self.key.clone() });
-        let Some(first) = plan.unassigned.first() else { return };
+        if !plan.routable || plan.undecided {
+            return;
+        }
+        let Some(first) = plan.unassigned.first() else {
+            let message = "every address is as it was asked for";
+            return self.conditions.yes(condition::ADDRESSES_ASSIGNED, "AddressesAssigned", message);
+        };
         self.findings.extend(plan.unassigned.iter().cloned());
         let cause =
             if plan.reached.is_empty() { &ADDRESSES_NOT_ASSIGNED } else { &ADDRESSES_PARTLY_ASSIGNED };

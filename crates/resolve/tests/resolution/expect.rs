@@ -1,5 +1,6 @@
 //! What cases expect, compared with what was resolved.
 
+use portcullis_api::gateway::GatewayStatusAddress;
 use portcullis_api::listener::ListenerStatus;
 use portcullis_api::references::ParentRef;
 use portcullis_api::status::Condition;
@@ -89,7 +90,8 @@ fn said(name: &str, mut fields: Map<String, Value>, status: &Status, failures: &
             conditions(name, &fields, &status.conditions, failures);
         }
         Status::Gateway(status) => {
-            list("addresses", status.addresses.iter().map(|address| &*address.value).collect(), failures);
+            let addresses: Vec<String> = status.addresses.iter().map(shown).collect();
+            list("addresses", addresses.iter().map(String::as_str).collect(), failures);
             list("attachedListenerSets", status.attached_listener_sets.into(), failures);
             listeners(name, &mut fields, &status.listeners, failures);
             conditions(name, &fields, &status.conditions, failures);
@@ -106,6 +108,14 @@ fn said(name: &str, mut fields: Map<String, Value>, status: &Status, failures: &
             let found = status.ancestors.iter().map(|one| (&one.ancestor_ref, &one.conditions));
             parents(name, fields, "ancestors", &found.collect::<Vec<_>>(), failures);
         }
+    }
+}
+
+/// An address of a Gateway, and for whom it is where that is told.
+fn shown(address: &GatewayStatusAddress) -> String {
+    match address.routability.as_deref().unwrap_or_default() {
+        "" => address.value.to_string(),
+        routability => format!("{} for {routability}", address.value),
     }
 }
 

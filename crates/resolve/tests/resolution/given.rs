@@ -43,7 +43,7 @@ fn kind_of(name: &str) -> Result<Kind, String> {
     Kind::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or_else(|| format!("{name} is no kind"))
 }
 
-/// `addresses: [IP…]`, `published: [IP or name…]`, `GATEWAY allotted: [IP…]`, `GATEWAY taken: [IP…]`, or `IP:port: bound|pending|in use|not permitted|not local`.
+/// `addresses: [IP…]`, `published: [IP or name…]`, `GATEWAY allotted: [IP…]`, `GATEWAY taken: [IP…]`, `GATEWAY services: [IP…]`, or `IP:port: bound|pending|in use|not permitted|not local`.
 fn report(point: &str, outcome: &Value) -> Result<Report, String> {
     let texts: Vec<&str> = outcome.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let ips = || {
@@ -61,6 +61,9 @@ fn report(point: &str, outcome: &Value) -> Result<Report, String> {
         }
         Some((gateway, "allotted")) => {
             return Ok(Report::Allotted(key_of(&format!("Gateway/{gateway}"))?, ips()?));
+        }
+        Some((gateway, "services")) => {
+            return Ok(Report::InCluster(key_of(&format!("Gateway/{gateway}"))?, ips()?));
         }
         Some((gateway, "taken")) => return Ok(Report::Taken(key_of(&format!("Gateway/{gateway}"))?, ips()?)),
         _ => {}

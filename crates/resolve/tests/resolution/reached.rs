@@ -16,7 +16,7 @@ pub(crate) struct Reached {
 }
 
 /// Conditions that a resolution can give, beside those of causes: what is True or Unknown.
-const CONDITIONS: [&str; 16] = [
+const CONDITIONS: [&str; 17] = [
     "GatewayClass Accepted=True/Accepted",
     "Gateway Accepted=True/Accepted",
     "Gateway Accepted=True/ListenersNotValid",
@@ -24,6 +24,7 @@ const CONDITIONS: [&str; 16] = [
     "Gateway Programmed=True/Programmed",
     "Gateway Programmed=Unknown/Pending",
     "Gateway ResolvedRefs=True/ResolvedRefs",
+    "Gateway AddressesAssigned=True/AddressesAssigned",
     "ListenerSet Accepted=True/Accepted",
     "ListenerSet Accepted=True/ListenersNotValid",
     "ListenerSet Programmed=True/Programmed",

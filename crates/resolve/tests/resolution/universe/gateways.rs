@@ -22,7 +22,7 @@ pub(super) fn gateway(name: &'static str, picks: &mut Picks<'_>) -> Value {
                 null, null, null, null, [{"value": "10.0.0.1"}], [{"value": "10.0.0.2"}],
                 [{"value": "10.0.0.1"}, {"value": "10.0.0.9"}], [{"type": "Hostname", "value": "gw.test"}],
                 [{"value": "0.0.0.0"}], [{"value": "10.0.0.1", "routability": "Cluster"}, {}],
-                [{"routability": "Cluster"}], [{}],
+                [{"routability": "Cluster"}], [{}], [{"routability": "testing.x-k8s.io/sentinel"}],
             ]),
         ),
     ];
