@@ -9,8 +9,14 @@ const CARGO_FUZZ: &str = "0.13.2";
 /// forbids, and all targets are one package, whose dependencies it would instrument for the better part of an hour.
 const BUILD: [&str; 4] = ["--sanitizer", "none", "--codegen-units", "16"];
 
-/// Targets whose input is YAML, of which little comes about by chance.
-const SEEDED: [&str; 2] = ["resolve", "yaml"];
+/// What targets begin with, for little of their input comes about by chance: files from the workspace's root.
+const SEEDS: [(&str, &str); 5] = [
+    ("chunks", "fuzz/seeds/chunks"),
+    ("edits", "fuzz/seeds/edits"),
+    ("heads", "fuzz/seeds/heads"),
+    ("resolve", "examples"),
+    ("yaml", "examples"),
+];
 
 /// How long, and what.
 #[derive(clap::Args)]
@@ -31,7 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         step(&format!("fuzz {target}"), || {
             let corpus = process::root().join("fuzz/corpus").join(&target);
             std::fs::create_dir_all(&corpus).map_err(Failure::file(&corpus))?;
-            let seeds = SEEDED.contains(&target.as_str()).then_some("examples");
+            let seeds = SEEDS.iter().find(|(seeded, _)| *seeded == target).map(|(_, folder)| folder);
             let time = format!("-max_total_time={}", options.seconds);
             let mut run = process::command(&fuzz, &["run"]);
             run.args(BUILD).arg(&target).arg(&corpus).args(seeds).args(["--", &time, "-timeout=10"]);

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portcullis_model::UpstreamScope;
-use portcullis_resolve::{CAUSES, Engine, Resolver, resolve};
+use portcullis_resolve::{CAUSES, Engine, Resolver};
 use portcullis_store::{Change, Store};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
-use crate::expect;
+use crate::agreement;
 use crate::reached::Reached;
 use crate::universe::{self, Edit};
 
@@ -30,7 +30,9 @@ fn an_update_is_a_rebuild() {
     let in_cluster = prop::bool::weighted(0.2);
     let result = runner.run(&(edits, in_cluster), |(edits, in_cluster)| {
         let engine = if in_cluster { cluster() } else { Engine::native_from_files() };
-        follow(&engine, &edits, &mut reached.borrow_mut()).map_err(TestCaseError::fail)
+        let mut reached = reached.borrow_mut();
+        agreement::follow(&engine, &edits, |store, resolved| reached.note(store, resolved))
+            .map_err(TestCaseError::fail)
     });
     match result {
         Ok(()) => {}
@@ -46,40 +48,6 @@ fn an_update_is_a_rebuild() {
 /// The engine for a cluster, where backends may not be anywhere.
 fn cluster() -> Engine {
     Engine::native_in_cluster(UpstreamScope::Network { allowed: [].into(), unix: false })
-}
-
-fn follow(engine: &Engine, edits: &[Edit], reached: &mut Reached) -> Result<(), String> {
-    let mut store = Store::new();
-    store.apply(universe::beginning());
-    let mut resolver = Resolver::new(engine.clone(), &store);
-    for edit in edits {
-        let Some(changes) = edit.changes() else { continue };
-        let changes = store.apply(changes);
-        let before = Arc::clone(&resolver.resolved().model);
-        let statuses = resolver.resolved().statuses.clone();
-        let changed = resolver.update(&store, &changes);
-        let fresh = resolve(&store, engine);
-        if let Some(difference) = expect::difference(resolver.resolved(), &fresh) {
-            return Err(format!("{edit}: {difference}"));
-        }
-        let resolved = resolver.resolved();
-        if changed.model == Arc::ptr_eq(&before, &resolved.model) {
-            return Err(format!("{edit}: whether the model has changed is told wrongly"));
-        }
-        let silent = resolved
-            .statuses
-            .iter()
-            .find(|(key, status)| statuses.get(*key) != Some(*status) && !changed.objects.contains(*key));
-        if let Some((key, _)) = silent {
-            return Err(format!("{edit}: the status of {key} changed silently"));
-        }
-        let gone = statuses.keys().find(|key| !resolved.statuses.contains_key(*key));
-        if let Some(key) = gone.filter(|key| !changed.objects.contains(*key)) {
-            return Err(format!("{edit}: {key} lost its status silently"));
-        }
-        reached.note(&store, resolved);
-    }
-    Ok(())
 }
 
 fn describe(edits: &[Edit]) -> String {

@@ -1,6 +1,8 @@
 //! Tests of resolution from objects to model and statuses.
 
 #[cfg(test)]
+mod agreement;
+#[cfg(test)]
 mod case;
 #[cfg(test)]
 mod cases;

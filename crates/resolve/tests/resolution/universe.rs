@@ -18,8 +18,9 @@ use crate::given;
 /// One edit.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
-    subject: usize,
-    picks: Vec<u8>,
+    /// A place among the subjects, counted round.
+    pub(crate) subject: usize,
+    pub(crate) picks: Vec<u8>,
 }
 
 /// Picks, used up one by one.
@@ -114,7 +115,7 @@ fn name(key: &'static str) -> &'static str {
 
 impl Edit {
     fn subject(&self) -> &'static Subject {
-        &SUBJECTS[self.subject]
+        &SUBJECTS[self.subject % SUBJECTS.len()]
     }
 
     /// What the edit says, in the short form of the cases; nothing if it removes the object.
