@@ -35,6 +35,11 @@ impl ResponseParser {
         Self { limits, ..Self::default() }
     }
 
+    /// Forgets what was read of a head: another connection's follows.
+    pub fn restart(&mut self) {
+        *self = Self::new(self.limits);
+    }
+
     /// Reads on; see [`RequestParser::parse`](crate::RequestParser::parse). After an
     /// [interim](ResponseHead::is_interim) response the next one to the same request follows.
     ///
@@ -52,7 +57,7 @@ impl ResponseParser {
         }
         let result = self.advance(input, exchange, head);
         if !matches!(result, Ok(None)) {
-            *self = Self::new(self.limits);
+            self.restart();
         }
         result
     }

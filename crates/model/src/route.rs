@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Age, ClusterKey, Cors, Filter, HostPattern, Match, Origin, Redirect, RuleId};
+use crate::{Age, ClusterKey, Cors, Filter, HostPattern, Match, Origin, Redirect, Retry, RuleId};
 
 /// A route as one listener takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Rule {
     pub action: Action,
     /// How long it may take.
     pub timeouts: Timeouts,
+    /// What is tried again. Without it a connection that cannot be made is followed by one to another endpoint.
+    pub retry: Option<Retry>,
 }
 
 impl Rule {

@@ -168,11 +168,6 @@ impl OutBuf {
         self.written == 0
     }
 
-    /// Starts over with what has been written already: for sending a request once more.
-    pub(crate) fn rewind(&mut self) {
-        self.written = 0;
-    }
-
     /// Forgets everything; the memory stays.
     pub(crate) fn clear(&mut self) {
         self.data.clear();

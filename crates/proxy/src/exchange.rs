@@ -1,10 +1,11 @@
 //! One request and its answer, whatever version of HTTP the client speaks.
 //!
-//! Read in this order: [`route`] (which rule), [`identity`] (who asks), [`forward`] (to which endpoint, and again if
-//! that is safe), [`endpoint`] (over which version), [`relay`] (both bodies, in one task), [`answer`] (what the proxy
+//! Read in this order: [`route`] (which rule), [`identity`] (who asks), [`forward`] (to which endpoint),
+//! [`attempts`] (and again if that is safe), [`endpoint`] (over which version), [`relay`] (both bodies, in one task), [`answer`] (what the proxy
 //! says itself).
 
 mod answer;
+mod attempts;
 mod deadlines;
 mod endpoint;
 mod forward;

@@ -9,6 +9,7 @@
 //! request and its answer), `upstream` (backends), `tls`, `telemetry`; and [`Limits`], which bound all of it.
 #![forbid(unsafe_code)]
 
+mod budget;
 mod buffers;
 mod connection;
 mod control;

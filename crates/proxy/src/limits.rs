@@ -234,9 +234,12 @@ limits! {
     upstream_requests: usize = 10_000, "upstream-requests",
         "Requests that wait for or talk to one backend at the same time, a worker; more are answered with 503. \
          Keeps one slow backend from taking every connection.";
-    h2_replay_bytes: Bytes = Bytes(64 << 10), "h2-replay-bytes",
-        "How much of a request's body is kept until its answer begins, to be sent anew where an HTTP/2 endpoint says \
-         that it did not process it. Room for most gRPC calls; a longer request fails.";
+    replay_bytes: Bytes = Bytes(64 << 10), "replay-bytes",
+        "How much of a request's body is kept until its answer begins, to be sent anew where the rule retries, or an \
+         HTTP/2 endpoint says that it did not process it. Room for most gRPC calls; a longer request is not retried.";
+    copied_bytes: Bytes = Bytes(64 << 20), "copied-bytes",
+        "Bodies that are kept to be sent anew or on their way to mirrors, all of a worker together. Beyond it further \
+         requests are not retried and lose their copies.";
     upstream_h2_streams: usize = 100, "upstream-h2-streams",
         "Requests that share an HTTP/2 connection to an endpoint; more open another one, as they do where the \
          endpoint allows fewer. RFC 9113 advises endpoints to allow no fewer than 100.";

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use portcullis_http1::{BodyDecoder, HeadLimits, RequestHead, ResponseHead, ResponseParser};
 
+use crate::budget::Budget;
 use crate::buffers::{Buffers, InBuf};
 use crate::exchange::Outgoing;
 use crate::filters::CorsAnswer;
@@ -29,15 +30,16 @@ pub(crate) struct Scratches {
     #[expect(clippy::vec_box, reason = "connections hold one only while they have a request")]
     free: RefCell<Vec<Box<Scratch>>>,
     buffers: Rc<Buffers>,
+    copies: Rc<Budget>,
     response_head: HeadLimits,
     limits: Limits,
 }
 
 impl Scratches {
-    pub(crate) fn new(buffers: &Rc<Buffers>, limits: &Limits) -> Scratches {
+    pub(crate) fn new(buffers: &Rc<Buffers>, copies: &Rc<Budget>, limits: &Limits) -> Scratches {
         let response_head = HeadLimits { block: limits.upstream_head_bytes.0, fields: limits.head_fields };
-        let (buffers, limits) = (Rc::clone(buffers), limits.clone());
-        Scratches { free: RefCell::default(), buffers, response_head, limits }
+        let (buffers, copies, limits) = (Rc::clone(buffers), Rc::clone(copies), limits.clone());
+        Scratches { free: RefCell::default(), buffers, copies, response_head, limits }
     }
 
     pub(crate) fn take(&self) -> Box<Scratch> {
@@ -45,7 +47,7 @@ impl Scratches {
         free.unwrap_or_else(|| {
             Box::new(Scratch {
                 request: RequestHead::new(),
-                outgoing: Outgoing::new(&self.buffers, &self.limits),
+                outgoing: Outgoing::new(&self.buffers, &self.copies, &self.limits),
                 parser: ResponseParser::new(self.response_head),
                 response: ResponseHead::new(),
                 decoder: BodyDecoder::default(),
@@ -62,7 +64,6 @@ impl Scratches {
             scratch.outgoing.reset();
             scratch.input.clear();
             scratch.cors.clear();
-            scratch.parser = ResponseParser::new(self.response_head);
             free.push(scratch);
         }
     }

@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::LocalOptions;
 use tokio::sync::{mpsc, watch};
 
+use crate::budget::Budget;
 use crate::buffers::Buffers;
 use crate::listen::{OpenPort, accept};
 use crate::scratch::Scratches;
@@ -148,10 +149,11 @@ impl Worker {
         let metrics = shared.metrics.get(index).cloned().unwrap_or_default();
         let forbidden = Forbidden { admin: shared.options.admin, scope: shared.options.upstreams.clone() };
         let buffers = Rc::default();
+        let copies = Budget::new(shared.options.limits.copied_bytes.0);
         Worker {
             index,
             metrics,
-            scratches: Scratches::new(&buffers, &shared.options.limits),
+            scratches: Scratches::new(&buffers, &copies, &shared.options.limits),
             buffers,
             pools: Pools::new(&shared.options.limits, forbidden),
             view: View::default(),

@@ -166,9 +166,6 @@ causes! {
     RULE_EXTENSION = "PC0412" Error "InvalidKind",
         "a filter of the rule refers to a kind that is not known",
         "remove the filter, or refer to a kind that this controller knows";
-    RULE_RETRY_NO_EFFECT = "PC0413" Info "",
-        "retries have no effect yet",
-        "nothing needs to change";
     RULE_SESSION_NO_EFFECT = "PC0414" Info "",
         "session persistence has no effect yet",
         "nothing needs to change";

@@ -93,6 +93,8 @@ const NATIVE_FEATURES: &[&str] = &[
     "HTTPRouteQueryParamMatching",
     "HTTPRouteRequestTimeout",
     "HTTPRouteResponseHeaderModification",
+    "HTTPRouteRetryCodes",
+    "HTTPRouteRetryConnectionError",
     "HTTPRouteSchemeRedirect",
     "ListenerSet",
     "ReferenceGrant",

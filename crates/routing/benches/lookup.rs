@@ -129,6 +129,7 @@ fn route(number: usize, host: &str, path: PathMatch) -> Arc<Route> {
         filters: vec![],
         action: Action::Fail(fail),
         timeouts: Timeouts::default(),
+        retry: None,
     };
     let hostnames = vec![HostPattern::parse(host)];
     Arc::new(Route { origin, age: Age::UNKNOWN, hostnames, rules: vec![Arc::new(rule)] })

@@ -244,6 +244,7 @@ mod tests {
                 filters: vec![],
                 action: Action::Fail(failure),
                 timeouts: Timeouts::default(),
+                retry: None,
             };
             let (age, hostnames) = (Age::UNKNOWN, vec![HostPattern::Any]);
             Arc::new(Route { origin, age, hostnames, rules: vec![Arc::new(rule)] })

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use portcullis_model::{
     Action, Cors, Endpoint, EndpointAddress, EndpointState, Failure, Filter, HeaderModifier, Hostname,
-    Listed, Listener, Model, Origins, PathRewrite, Redirect, RewriteUrl, Rule, Target, Timeouts,
+    Listed, Listener, Model, Origins, PathRewrite, Redirect, Retry, RewriteUrl, Rule, Target, Timeouts,
     WeightedBackend,
 };
 use portcullis_proxy::{CompiledRedirect, Reason, RedirectPortTooHigh, rewritten};
 use portcullis_routing::{HeaderSource, Matched, Request, Scheme};
 
 use super::answer::{
-    Answer, BackendView, Change, CorsView, EndpointView, FilterView, HeadersView, Object, Outcome,
+    Answer, BackendView, Change, CorsView, EndpointView, FilterView, HeadersView, Object, Outcome, RetryView,
     TimeoutsView,
 };
 use super::question::Question;
@@ -37,6 +37,7 @@ pub(super) fn note<H: HeaderSource + ?Sized>(
     let url = Url { authority: question.authority(), path: request.path, prefix_len: matched.prefix_len() };
     answer.filters = rule.filters.iter().map(|filter| url.view(filter, question)).collect();
     answer.timeouts = timeouts(&rule.timeouts);
+    answer.retry = rule.retry.as_ref().map(retry);
     match &rule.action {
         Action::Fail(failure) => respond(answer, failure.status, failure.reason.as_str(), &failure.message),
         Action::Redirect(redirect) => {
@@ -235,6 +236,10 @@ fn headers(modifier: &HeaderModifier) -> HeadersView {
         add: pairs(&modifier.add),
         remove: modifier.remove.iter().map(|name| name.as_str().to_owned()).collect(),
     }
+}
+
+fn retry(retry: &Retry) -> RetryView {
+    RetryView { attempts: retry.attempts, codes: retry.codes.clone(), backoff: duration(retry.backoff) }
 }
 
 fn timeouts(timeouts: &Timeouts) -> Option<TimeoutsView> {

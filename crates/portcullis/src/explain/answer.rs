@@ -50,6 +50,8 @@ pub(crate) struct Answer {
     pub(crate) filters: Vec<FilterView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeouts: Option<TimeoutsView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) retry: Option<RetryView>,
     pub(crate) backends: Vec<BackendView>,
     /// Every other rule under a hostname that takes the host, in the order of precedence.
     pub(crate) candidates: Vec<Candidate>,
@@ -212,6 +214,17 @@ pub(crate) struct TimeoutsView {
     pub(crate) backend_request: Option<String>,
 }
 
+/// What is tried again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RetryView {
+    /// After the first, at most.
+    pub(crate) attempts: u32,
+    /// Beside connections that cannot be made and requests that the backend refuses to process.
+    pub(crate) codes: Vec<u16>,
+    /// The base of the pauses, in a Gateway API duration.
+    pub(crate) backoff: String,
+}
+
 /// A backend and its share.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -298,6 +311,7 @@ impl Answer {
             matched: None,
             filters: Vec::new(),
             timeouts: None,
+            retry: None,
             backends: Vec::new(),
             candidates: Vec::new(),
             nearest: Vec::new(),

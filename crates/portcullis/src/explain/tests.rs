@@ -28,7 +28,7 @@ fn prefix(path: &str) -> Match {
 
 fn rule(matched: Match, action: Action) -> Rule {
     let id = RuleId { route: origin("HTTPRoute", ""), index: 0, name: None };
-    Rule { id, matches: vec![matched], filters: vec![], action, timeouts: Timeouts::default() }
+    Rule { id, matches: vec![matched], filters: vec![], action, timeouts: Timeouts::default(), retry: None }
 }
 
 fn route(name: &str, hosts: &[&str], rules: Vec<Rule>) -> Arc<Route> {

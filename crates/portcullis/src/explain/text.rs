@@ -1,7 +1,8 @@
 //! An answer as a person reads it.
 
 use super::answer::{
-    Answer, BackendView, Change, CorsView, FilterView, HeadersView, ListenerView, Object, Outcome, RuleView,
+    Answer, BackendView, Change, CorsView, FilterView, HeadersView, ListenerView, Object, Outcome, RetryView,
+    RuleView,
 };
 use super::candidates::{Candidate, CandidateVerdict, MatchView};
 use crate::render::Paint;
@@ -36,6 +37,7 @@ pub(super) fn text(answer: &Answer, paint: Paint) -> String {
     }
     page.list("filters", answer.filters.iter().map(filter));
     page.list("timeouts", timeouts(answer));
+    page.list("retries", answer.retry.iter().map(retry));
     page.list("backends", answer.backends.iter().flat_map(backend));
     page.list("not taken", answer.candidates.iter().map(candidate));
     page.list("nearest", answer.nearest.iter().cloned());
@@ -172,6 +174,17 @@ fn timeouts(answer: &Answer) -> impl Iterator<Item = String> {
         timeouts.and_then(|timeouts| timeouts.request.as_ref()).map(|time| format!("{time} in all"));
     let attempt = timeouts.and_then(|timeouts| timeouts.backend_request.as_ref());
     request.into_iter().chain(attempt.map(|time| format!("{time} an attempt")))
+}
+
+fn retry(retry: &RetryView) -> String {
+    let codes: Vec<String> = retry.codes.iter().map(u16::to_string).collect();
+    let on = if codes.is_empty() { String::new() } else { format!(" or {}", codes.join(", ")) };
+    match retry.attempts {
+        0 => "none".to_owned(),
+        attempts => {
+            format!("{attempts} after no connection, a refusal{on}; the first after {}", retry.backoff)
+        }
+    }
 }
 
 fn backend(backend: &BackendView) -> Vec<String> {

@@ -7,20 +7,22 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use portcullis_http1::RequestHead;
+use portcullis_model::Retry;
 
+use super::attempts::{Attempts, Next};
 use super::deadlines::Deadlines;
 use super::endpoint::{Endpoint, Http1, Http2};
 use super::relay::{Outcome, Relay};
-use super::{Downstream, Ended, Failed, Outgoing, Surroundings};
+use super::{Downstream, Ended, Failed, Surroundings};
 use crate::buffers::InBuf;
-use crate::error::{ProxyError, Replay, Stage};
+use crate::error::{ProxyError, Stage};
 use crate::filters::rewritten;
 use crate::reason::Reason;
 use crate::scratch::Scratch;
 use crate::tables::CompiledRule;
 use crate::tables::rule::{Backend, CompiledTarget};
 use crate::telemetry::Record;
-use crate::upstream::{Connected, LocalTarget, Taken, Wish};
+use crate::upstream::{Connected, LocalTarget, Wish};
 
 /// Sends a request to a backend and relays its answer.
 pub(super) async fn forward<D: Downstream>(
@@ -40,117 +42,88 @@ pub(super) async fn forward<D: Downstream>(
     };
     apply_filters(&mut scratch.request, rule, backend, prefix_len);
     scratch.outgoing.start(&scratch.request)?;
-    let mut attempts = Attempts {
-        taken: around.worker.pools.take(cluster)?,
-        deadline: rule.request_timeout.map(|timeout| record.started + timeout),
-        replayable: scratch.request.method().is_idempotent() && scratch.outgoing.is_bodiless(),
-        wish: scratch.request.upgrade().map_or(Wish::Any, |_| Wish::Upgrade),
-        tried: 0,
-        fresh: false,
-    };
+    let mut attempts = Attempts::new(around, scratch, (rule, cluster), record.started)?;
     loop {
-        let (target, connected, deadlines) = attempts.upstream(around, down, rule, record).await?;
-        let exchange = Exchange { around, filters: (rule, backend), target, deadlines };
-        let error = match exchange.run(scratch, down, record, connected).await {
-            Ok(ended) => return Ok(ended),
-            Err(error) => error,
+        let next = match attempt(around, scratch, down, record, backend, &mut attempts).await {
+            Ok(Some(ended)) => return Ok(ended),
+            Ok(None) => attempts.follow(),
+            Err(error) => attempts.after(&error, &scratch.outgoing).ok_or(error)?,
         };
-        if !attempts.again(&error, &scratch.outgoing) {
-            return Err(error.into());
-        }
-        record.attempts -= 1; // another connection is not a retry
-        around.worker.metrics.replays.add(1);
-    }
-}
-
-/// The attempts of a request at its backend.
-struct Attempts {
-    taken: Taken,
-    /// When all of them have to be over.
-    deadline: Option<Instant>,
-    /// Sending the request twice is as good as once.
-    replayable: bool,
-    wish: Wish,
-    /// Endpoints that failed.
-    tried: usize,
-    /// Pooled connections are not to be trusted any more.
-    fresh: bool,
-}
-
-impl Attempts {
-    /// A connection to an endpoint. Without a retry policy, a failed connect tries one more endpoint.
-    async fn upstream<D: Downstream>(
-        &mut self,
-        around: &Surroundings<'_>,
-        down: &mut D,
-        rule: &CompiledRule,
-        record: &mut Record,
-    ) -> Result<(Rc<LocalTarget>, Connected, Deadlines), ProxyError> {
-        let pools = &around.worker.pools;
-        loop {
-            let endpoint = self.taken.endpoint(self.tried).ok_or(ProxyError::internal(Stage::Connect))?;
-            record.endpoint = Some(Rc::clone(endpoint));
-            record.attempts += 1;
-            let deadlines = Deadlines::new(self.deadline, rule.backend_timeout);
-            if !self.fresh
-                && let Some(pooled) = pools.reuse(endpoint, self.wish)
-            {
-                around.worker.metrics.upstream_reuses.add(1);
-                return Ok((Rc::clone(endpoint), pooled, deadlines));
+        match next {
+            Next::Reconnect => {
+                record.attempts -= 1;
+                around.worker.metrics.replays.add(1);
             }
-            match connect(around, down, endpoint, self.wish, &deadlines).await {
-                Ok(connected) => return Ok((Rc::clone(endpoint), connected, deadlines)),
-                Err(error) if error.is_the_clients() => return Err(error),
-                Err(_) if self.tried == 0 && self.taken.endpoints() > 1 && !deadlines.passed() => {
-                    self.tried = 1;
-                }
-                Err(error) => return Err(error),
+            Next::Retry => {
+                around.worker.metrics.retries.add(1);
+                attempts.pause(around, down).await?;
             }
         }
     }
+}
 
-    /// Whether the request may be sent again, once, on another connection: none of it was sent, or the endpoint says
-    /// that it did not process it, or a pooled connection closed without a byte of an answer.
-    fn again(&mut self, error: &ProxyError, outgoing: &Outgoing) -> bool {
-        let safe = match error.replay {
-            Replay::NothingSent => true,
-            Replay::Unprocessed => outgoing.can_rewind(),
-            Replay::ReusedClosed => self.replayable,
-            Replay::Never => false,
-        };
-        if error.replay == Replay::Unprocessed {
-            self.tried += 1; // another endpoint may take what this one does not
-        }
-        safe && !std::mem::replace(&mut self.fresh, true)
+/// Makes an attempt. None if its answer is one that the rule wants to have tried again.
+async fn attempt<D: Downstream>(
+    around: &Surroundings<'_>,
+    scratch: &mut Scratch,
+    down: &mut D,
+    record: &mut Record,
+    backend: &Backend,
+    attempts: &mut Attempts<'_>,
+) -> Result<Option<Ended>, ProxyError> {
+    let policy = attempts.policy();
+    if policy.is_some() {
+        scratch.outgoing.keep();
     }
+    let target = attempts.target()?;
+    record.endpoint = Some(Rc::clone(&target));
+    record.attempts += 1;
+    let deadlines = attempts.deadlines();
+    let pools = &around.worker.pools;
+    let reused = if attempts.fresh { None } else { pools.reuse(&target, attempts.wish) };
+    let connected = match reused {
+        Some(pooled) => {
+            around.worker.metrics.upstream_reuses.add(1);
+            pooled
+        }
+        // Apart, so that the task of a client's connection is no larger for it.
+        None => Box::pin(connect(around, down, &target, attempts.wish, &deadlines)).await?,
+    };
+    let exchange = Exchange { around, filters: (attempts.rule, backend), policy, target, deadlines };
+    exchange.run(scratch, down, record, connected).await
 }
 
 /// What an attempt happens in.
 struct Exchange<'a> {
     around: &'a Surroundings<'a>,
     filters: (&'a CompiledRule, &'a Backend),
+    /// What is to be tried again; none if nothing is.
+    policy: Option<&'a Retry>,
     target: Rc<LocalTarget>,
     deadlines: Deadlines,
 }
 
 impl Exchange<'_> {
-    /// Makes the attempt, in the version that the endpoint speaks.
+    /// Makes the attempt, in the version that the endpoint speaks; none if it is to be followed by another.
     async fn run<D: Downstream>(
-        self,
+        &self,
         scratch: &mut Scratch,
         down: &mut D,
         record: &mut Record,
         connected: Connected,
-    ) -> Result<Ended, ProxyError> {
+    ) -> Result<Option<Ended>, ProxyError> {
         let worker = self.around.worker;
         let limits = &worker.shared.options.limits;
         match connected {
             Connected::Http1(upstream) => {
                 let endpoint = Http1::new(upstream, limits);
                 let (endpoint, outcome) = self.relay(scratch, down, record, endpoint).await?;
+                if outcome.again {
+                    return Ok(None); // its connection goes, and with it an answer of any length
+                }
                 if outcome.switched {
                     let said = std::mem::replace(&mut scratch.input, InBuf::new(&worker.buffers));
-                    return Ok(Ended::Switched(endpoint.upstream.stream, said));
+                    return Ok(Some(Ended::Switched(endpoint.upstream.stream, said)));
                 }
                 if outcome.in_step && scratch.input.is_empty() && scratch.response.keep_alive() {
                     worker.pools.give_back(&self.target, endpoint.upstream);
@@ -159,10 +132,14 @@ impl Exchange<'_> {
             Connected::Http2(place) => {
                 let endpoint = Http2::new(place, Rc::clone(&self.target), limits);
                 // Apart, so that the task of a client's connection is no larger for it.
-                Box::pin(self.relay(scratch, down, record, endpoint)).await?;
+                let (endpoint, outcome) = Box::pin(self.relay(scratch, down, record, endpoint)).await?;
+                if outcome.again {
+                    endpoint.abandon(true);
+                    return Ok(None);
+                }
             }
         }
-        Ok(Ended::Answered)
+        Ok(Some(Ended::Answered))
     }
 
     async fn relay<D: Downstream, E: Endpoint>(
@@ -175,8 +152,15 @@ impl Exchange<'_> {
         if !scratch.outgoing.begin(&scratch.request, E::WIRE) {
             return Err(ProxyError::internal(Stage::SendRequest));
         }
-        let mut relay =
-            Relay::new(self.around, scratch, down, record, self.filters, endpoint, self.deadlines);
+        let mut relay = Relay::new(
+            self.around,
+            scratch,
+            down,
+            record,
+            (self.filters, self.policy),
+            endpoint,
+            self.deadlines,
+        );
         let relayed = poll_fn(|cx| relay.poll(cx)).await;
         self.around.timer.clear();
         match relayed {

@@ -1,6 +1,7 @@
 //! A request on its way to the endpoint.
 
 mod frames;
+mod kept;
 
 use std::io;
 use std::pin::Pin;
@@ -14,6 +15,8 @@ use portcullis_http1::{
 use tokio::io::AsyncWrite;
 
 pub(super) use self::frames::Frames;
+use self::kept::Kept;
+use crate::budget::Budget;
 use crate::buffers::{Buffers, OutBuf};
 use crate::error::{ProxyError, Stage};
 use crate::limits::Limits;
@@ -26,6 +29,8 @@ pub(crate) struct Outgoing {
     out: OutBuf,
     /// What waits for one that speaks HTTP/2: the body.
     frames: Frames,
+    /// What may have to be sent once more.
+    kept: Kept,
     framing: Framing,
     ended: bool,
     /// What is in `out` is all there ever was.
@@ -42,11 +47,12 @@ pub(super) enum Wire {
 }
 
 impl Outgoing {
-    pub(crate) fn new(buffers: &Rc<Buffers>, limits: &Limits) -> Outgoing {
+    pub(crate) fn new(buffers: &Rc<Buffers>, copies: &Rc<Budget>, limits: &Limits) -> Outgoing {
         Outgoing {
             wire: Wire::Http1,
             out: OutBuf::new(buffers),
-            frames: Frames::new(limits.h2_replay_bytes.0),
+            frames: Frames::default(),
+            kept: Kept::new(copies, limits.replay_bytes.0),
             framing: Framing::None,
             ended: true,
             whole: true,
@@ -69,25 +75,54 @@ impl Outgoing {
     pub(crate) fn reset(&mut self) {
         self.out.release();
         self.frames.clear();
+        self.kept.reset();
         (self.framing, self.ended, self.whole, self.body) = (Framing::None, true, true, 0);
+    }
+
+    /// The body is kept until the answer begins, as far as it may be.
+    pub(super) fn keep(&mut self) {
+        self.kept.keep();
     }
 
     /// Gets ready for an endpoint, from the request's beginning. False if that is no longer here.
     pub(super) fn begin(&mut self, head: &RequestHead, wire: Wire) -> bool {
-        let body_began = self.body > 0 || (self.ended && !self.is_bodiless());
+        if !self.can_rewind() {
+            return false;
+        }
+        self.wire = wire;
+        self.frames.clear();
         match wire {
-            _ if body_began && wire != self.wire => return false,
-            Wire::Http1 if body_began => self.out.rewind(),
             Wire::Http1 => {
                 self.out.clear();
                 let upgrade = head.upgrade().map_or(ConnectionField::Absent, |_| ConnectionField::Upgrade);
                 write_request(self.out.tail(), head, self.framing, upgrade, b"");
+                self.whole = true;
             }
-            Wire::Http2 if !self.frames.rewind() => return false,
-            Wire::Http2 => self.out.release(),
+            Wire::Http2 => {
+                self.out.release();
+                self.kept.keep(); // an endpoint that refuses a stream has mostly taken the body of it
+            }
         }
-        self.wire = wire;
+        self.replay();
         true
+    }
+
+    /// Puts the body so far in line again.
+    fn replay(&mut self) {
+        let Some((body, trailers)) = self.kept.body() else { return };
+        for data in body {
+            match (self.wire, self.framing) {
+                (Wire::Http2, _) => self.frames.push(data.clone()),
+                (Wire::Http1, Framing::Chunked) => write_chunk(self.out.tail(), data),
+                (Wire::Http1, _) => self.out.tail().extend_from_slice(data),
+            }
+        }
+        match (self.wire, self.framing) {
+            _ if !self.ended => {}
+            (Wire::Http2, _) => self.frames.end(trailers),
+            (Wire::Http1, Framing::Chunked) => write_last_chunk(self.out.tail(), trailers),
+            (Wire::Http1, _) => {}
+        }
     }
 
     /// Bytes of the body so far.
@@ -113,26 +148,31 @@ impl Outgoing {
 
     /// Takes bytes of the body; what was there before must have been taken by the endpoint.
     pub(crate) fn data(&mut self, data: &[u8]) -> Result<(), ProxyError> {
-        if self.wire == Wire::Http2 {
+        if self.wire == Wire::Http2 || self.kept.keeps() {
             return self.shared(Bytes::copy_from_slice(data));
         }
         self.count(data.len())?;
-        self.forget_written();
-        match self.framing {
-            Framing::Chunked => write_chunk(self.out.tail(), data),
-            _ => self.out.tail().extend_from_slice(data),
-        }
+        self.write(data);
         Ok(())
     }
 
     /// Takes the same from memory that may be shared.
     pub(crate) fn shared(&mut self, data: Bytes) -> Result<(), ProxyError> {
-        if self.wire == Wire::Http1 {
-            return self.data(&data);
-        }
         self.count(data.len())?;
-        self.frames.push(data);
+        self.kept.push(data.clone());
+        match self.wire {
+            Wire::Http1 => self.write(&data),
+            Wire::Http2 => self.frames.push(data),
+        }
         Ok(())
+    }
+
+    fn write(&mut self, data: &[u8]) {
+        self.forget_written();
+        match self.framing {
+            Framing::Chunked => write_chunk(self.out.tail(), data),
+            _ => self.out.tail().extend_from_slice(data),
+        }
     }
 
     fn count(&mut self, bytes: usize) -> Result<(), ProxyError> {
@@ -146,6 +186,7 @@ impl Outgoing {
     /// Ends the body.
     pub(crate) fn end(&mut self, trailers: &Fields) {
         self.ended = true;
+        self.kept.end(trailers);
         match self.wire {
             Wire::Http2 => self.frames.end(trailers),
             Wire::Http1 => {
@@ -169,9 +210,10 @@ impl Outgoing {
         self.framing == Framing::None
     }
 
-    /// Whether everything can be sent once more to an endpoint of the same kind.
+    /// Whether everything can be sent once more: nothing of a body has come, or what came was kept.
     pub(crate) fn can_rewind(&self) -> bool {
-        self.is_bodiless() || (self.wire == Wire::Http2 && self.frames.is_whole())
+        let body_began = self.body > 0 || (self.ended && !self.is_bodiless());
+        !body_began || self.kept.keeps()
     }
 
     /// Whether not a byte has been written to an endpoint that speaks HTTP/1.
@@ -181,7 +223,7 @@ impl Outgoing {
 
     /// The answer has begun: the request will not be sent again.
     pub(super) fn answered(&mut self) {
-        self.frames.forget();
+        self.kept.forget();
     }
 
     /// Writes what waits, as far as it may go, to an endpoint that speaks HTTP/1; ready when that is on its way.

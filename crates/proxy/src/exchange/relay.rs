@@ -1,11 +1,13 @@
 //! Relaying a request and its answer at the same time, in one task and without channels.
 
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use portcullis_http1::Framing;
+use portcullis_http1::{Framing, Known};
+use portcullis_model::Retry;
 
 use super::answer::explain;
+use super::attempts::LOOK;
 use super::deadlines::{Deadlines, Silence};
 use super::endpoint::{Endpoint, Passed};
 use super::{Downstream, Surroundings};
@@ -16,8 +18,8 @@ use crate::tables::CompiledRule;
 use crate::tables::rule::Backend;
 use crate::telemetry::Record;
 
-/// How often a client is looked for that cannot be heard to go.
-const LOOK: Duration = Duration::from_secs(1);
+/// The status of a gRPC server that cannot take calls now.
+const GRPC_UNAVAILABLE: &[u8] = b"14";
 
 /// An exchange with one endpoint.
 pub(super) struct Relay<'a, D, E> {
@@ -26,6 +28,7 @@ pub(super) struct Relay<'a, D, E> {
     down: &'a mut D,
     record: &'a mut Record,
     filters: (&'a CompiledRule, &'a Backend),
+    policy: Option<&'a Retry>,
     endpoint: E,
     deadlines: Deadlines,
     /// The client neither gives nor takes what it owes.
@@ -41,6 +44,8 @@ pub(super) struct Relay<'a, D, E> {
 
 /// How a successful exchange leaves its endpoint.
 pub(super) struct Outcome {
+    /// The answer is one that is not taken for the last word; nothing of it was passed on.
+    pub(super) again: bool,
     /// The connection is a tunnel now.
     pub(super) switched: bool,
     /// The endpoint took the whole request.
@@ -53,6 +58,7 @@ enum State {
     Body,
     Flush,
     Switch,
+    Again,
 }
 
 /// What an exchange waits for.
@@ -72,11 +78,12 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
         scratch: &'a mut Scratch,
         down: &'a mut D,
         record: &'a mut Record,
-        filters: (&'a CompiledRule, &'a Backend),
+        (filters, policy): ((&'a CompiledRule, &'a Backend), Option<&'a Retry>),
         endpoint: E,
         deadlines: Deadlines,
     ) -> Relay<'a, D, E> {
         scratch.input.clear();
+        scratch.parser.restart();
         let limits = &around.worker.shared.options.limits;
         let client_silence = Silence::new(limits.body_timeout, down.progress());
         let endpoint_silence = Silence::new(limits.upstream_send_timeout, ((0, 0), 0));
@@ -86,6 +93,7 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
             down,
             record,
             filters,
+            policy,
             endpoint,
             deadlines,
             client_silence,
@@ -100,6 +108,7 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
     /// The endpoint, and what is true of it after the exchange.
     pub(super) fn into_endpoint(self) -> (E, Outcome) {
         let outcome = Outcome {
+            again: self.state == State::Again,
             switched: self.state == State::Switch,
             in_step: self.request_sent && !self.send_failed,
         };
@@ -161,6 +170,7 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
             let waiting = match self.state {
                 State::Head => self.poll_head(cx)?,
                 State::Body => self.poll_body(cx)?,
+                State::Again => return Ok(None),
                 State::Flush | State::Switch => match self.down.poll_flush(cx)? {
                     Poll::Ready(()) => return Ok(None),
                     Poll::Pending => return Ok(Some(Waiting::Client)),
@@ -200,6 +210,10 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
             // What is left of the request would be taken for the new protocol (RFC 9110 §7.8).
             return Err(protocol(Stage::ReceiveAnswer));
         }
+        if self.policy.is_some_and(|policy| self.is_wanted_again(policy)) {
+            self.state = State::Again;
+            return Ok(());
+        }
         self.scratch.outgoing.answered();
         self.scratch.response.strip_hop_by_hop();
         self.scratch.cors.apply(&mut self.scratch.response.fields);
@@ -214,6 +228,16 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
             _ => State::Body,
         };
         Ok(())
+    }
+
+    /// Whether the answer is one after which the rule has the request tried again, and that is possible: of these
+    /// statuses, or a gRPC server's word that it is not available, before any message.
+    fn is_wanted_again(&self, policy: &Retry) -> bool {
+        let response = &self.scratch.response;
+        let unavailable = || response.fields.known_value(Known::GrpcStatus) == Some(GRPC_UNAVAILABLE);
+        (policy.codes.contains(&response.status()) || unavailable())
+            && self.scratch.outgoing.can_rewind()
+            && !self.deadlines.passed()
     }
 
     /// Relays some of the answer's body; whom it waits for, if it cannot.

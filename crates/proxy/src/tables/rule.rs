@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use portcullis_model::{Action, Failure, Forward, Listener, Rule, Target, WeightedBackend};
+use portcullis_model::{Action, Failure, Forward, Listener, Retry, Rule, Target, WeightedBackend};
 use portcullis_routing::Scheme;
 
 use super::clusters::Clusters;
@@ -19,6 +19,7 @@ pub(crate) struct CompiledRule {
     pub(crate) action: CompiledAction,
     pub(crate) request_timeout: Option<Duration>,
     pub(crate) backend_timeout: Option<Duration>,
+    pub(crate) retry: Option<Retry>,
 }
 
 #[derive(Debug)]
@@ -99,6 +100,7 @@ impl CompiledRule {
             },
             request_timeout: rule.timeouts.request,
             backend_timeout: rule.timeouts.backend_request,
+            retry: rule.retry.clone(),
         }
     }
 }

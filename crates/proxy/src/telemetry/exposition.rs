@@ -127,7 +127,7 @@ impl Page<'_> {
     }
 
     fn upstreams(&mut self) {
-        let counters: [(&str, &str, Read); 4] = [
+        let counters: [(&str, &str, Read); 5] = [
             ("connects", "Connections opened to endpoints.", |metrics| metrics.upstream_connects.get()),
             ("connect_failures", "Connections to endpoints that failed.", |metrics| {
                 metrics.upstream_connect_failures.get()
@@ -136,6 +136,7 @@ impl Page<'_> {
             ("replays", "Requests sent again after a pooled connection had closed.", |metrics| {
                 metrics.replays.get()
             }),
+            ("retries", "Attempts that followed a failed one.", |metrics| metrics.retries.get()),
         ];
         for (name, help, of) in counters {
             self.single(&format!("portcullis_upstream_{name}_total"), "counter", help, of);

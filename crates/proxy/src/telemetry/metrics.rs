@@ -51,6 +51,7 @@ pub(crate) struct WorkerMetrics {
     pub(crate) upstream_connect_failures: Counter,
     pub(crate) upstream_reuses: Counter,
     pub(crate) replays: Counter,
+    pub(crate) retries: Counter,
     pub(crate) tls_handshakes: Counter,
     pub(crate) tunnels: Counter,
 }

@@ -192,7 +192,11 @@ pub(crate) fn failed(error: &h2::Error, stage: Stage, answered: bool, reused: bo
     // endpoint's GOAWAY as the error of such streams alone.
     let refused = error.is_reset() && error.reason() == Some(Code::REFUSED_STREAM);
     if error.is_remote() && !answered && (refused || error.is_go_away()) {
-        return ProxyError::upstream(stage, Replay::Unprocessed, Reason::UpstreamRefused);
+        let code = refused.then_some(Code::REFUSED_STREAM);
+        return ProxyError {
+            code,
+            ..ProxyError::upstream(stage, Replay::Unprocessed, Reason::UpstreamRefused)
+        };
     }
     let closed = error.is_io() && reused && !answered;
     let replay = if closed { Replay::ReusedClosed } else { Replay::Never };

@@ -76,7 +76,10 @@ struct Idle {
 pub(crate) struct Taken {
     cluster: Rc<LocalCluster>,
     targets: Rc<[Rc<LocalTarget>]>,
+    /// Whose turn it is.
     turn: usize,
+    /// Those whose turn it was.
+    tried: Vec<u64>,
 }
 
 impl Drop for Taken {
@@ -86,9 +89,29 @@ impl Drop for Taken {
 }
 
 impl Taken {
-    /// The endpoint of an attempt, the first being 0: each tries another, as long as there is one.
-    pub(crate) fn endpoint(&self, attempt: usize) -> Option<&Rc<LocalTarget>> {
-        self.targets.get(self.turn.wrapping_add(attempt).checked_rem(self.targets.len())?)
+    /// The endpoint whose turn it is.
+    pub(crate) fn endpoint(&self) -> Option<&Rc<LocalTarget>> {
+        self.targets.get(self.turn.checked_rem(self.targets.len())?)
+    }
+
+    /// Gives the turn to the next endpoint that had none, if there is one, else to the next.
+    pub(crate) fn next(&mut self) {
+        self.tried.extend(self.endpoint().map(|endpoint| endpoint.target.id));
+        self.turn = self.turn.wrapping_add(1);
+        self.skip_tried();
+    }
+
+    fn skip_tried(&mut self) {
+        let tried = |taken: &Taken| {
+            taken.endpoint().is_some_and(|endpoint| taken.tried.contains(&endpoint.target.id))
+        };
+        for _ in 0..self.targets.len() {
+            if !tried(self) {
+                return;
+            }
+            self.turn = self.turn.wrapping_add(1);
+        }
+        self.tried.clear(); // all had their turn, so that each gets another
     }
 
     /// How many endpoints there are.
@@ -152,7 +175,16 @@ impl Pools {
         }
         let turn = local.turn.replace(local.turn.get().wrapping_add(1));
         local.requests.set(local.requests.get() + 1);
-        Ok(Taken { cluster: local, targets, turn })
+        Ok(Taken { cluster: local, targets, turn, tried: Vec::new() })
+    }
+
+    /// Takes note of endpoints that came or went since a request took its place.
+    pub(crate) fn refresh(&self, cluster: &Cluster, taken: &mut Taken) {
+        let targets = Rc::clone(&self.cluster(cluster).targets.borrow());
+        if !Rc::ptr_eq(&targets, &taken.targets) {
+            taken.targets = targets;
+            taken.skip_tried();
+        }
     }
 
     fn cluster(&self, cluster: &Cluster) -> Rc<LocalCluster> {

@@ -4,21 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_api::duration::Duration as ApiDuration;
-use portcullis_api::http_route::{HttpBackendRef, HttpRouteRule, HttpRouteTimeouts};
+use portcullis_api::http_route::{HttpBackendRef, HttpRouteRetry, HttpRouteRule, HttpRouteTimeouts};
 use portcullis_api::names::SectionName;
 use portcullis_api::port::PortNumber;
 use portcullis_api::{FieldPath, ObjectKey};
 use portcullis_model::{
-    Action, ClusterKey, Failure, FailureReason, Forward, Match, PathMatch, Rule, RuleId, Target, Timeouts,
-    WeightedBackend,
+    self as model, Action, ClusterKey, Failure, FailureReason, Forward, Match, PathMatch, Rule, RuleId,
+    Target, Timeouts, WeightedBackend,
 };
 
 use super::filters::{Filters, Of};
 use super::matches;
 use crate::backends::{self, Refusal};
-use crate::causes::{
-    RULE_NO_BACKENDS, RULE_RETRY_NO_EFFECT, RULE_SESSION_NO_EFFECT, RULE_VALUE, RULE_ZERO_WEIGHT,
-};
+use crate::causes::{RULE_NO_BACKENDS, RULE_SESSION_NO_EFFECT, RULE_VALUE, RULE_ZERO_WEIGHT};
 use crate::finding::{Finding, messages};
 use crate::memo::Query;
 use crate::origin::origin;
@@ -76,6 +74,7 @@ impl Query for RuleOf {
                 filters: filters.filters,
                 action,
                 timeouts: timeouts(rule.timeouts.as_ref()),
+                retry: rule.retry.as_ref().map(retry),
             }));
         }
         meaning
@@ -100,9 +99,6 @@ impl RuleMeaning {
     }
 
     fn note(&mut self, rule: &HttpRouteRule, filters: &Filters, path: &FieldPath) {
-        if rule.retry.is_some() {
-            self.notes.push(Finding::plain(&RULE_RETRY_NO_EFFECT, path.field("retry")));
-        }
         if rule.session_persistence.is_some() {
             self.notes.push(Finding::plain(&RULE_SESSION_NO_EFFECT, path.field("sessionPersistence")));
         }
@@ -196,4 +192,13 @@ fn timeouts(source: Option<&HttpRouteTimeouts>) -> Timeouts {
         request: limit(source.request),
         backend_request: limit(source.backend_request),
     })
+}
+
+/// Source: HTTPRouteRetry. Admission has seen to the ranges.
+fn retry(source: &HttpRouteRetry) -> model::Retry {
+    model::Retry {
+        codes: source.codes.iter().filter_map(|code| u16::try_from(*code).ok()).collect(),
+        attempts: u32::try_from(source.attempts).unwrap_or(u32::MAX),
+        backoff: source.backoff.map_or(model::Retry::DEFAULT_BACKOFF, ApiDuration::get),
+    }
 }

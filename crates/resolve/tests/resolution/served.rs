@@ -22,6 +22,7 @@ pub(crate) fn check(expected: &Value, model: &Model, failures: &mut Vec<String>)
             "matches" => matches(model),
             "filters" => filters(model),
             "timeouts" => timeouts(model),
+            "retries" => retries(model),
             "certificates" => certificates(model),
             "options" => options(model),
             "endpoints" => endpoints(model),
@@ -201,6 +202,17 @@ fn timeouts(model: &Model) -> Map<String, Value> {
             let backend = rule.timeouts.backend_request.map(|limit| format!("backend {limit:?}"));
             let limits: Vec<String> = request.into_iter().chain(backend).collect();
             if limits.is_empty() { "none".to_owned() } else { limits.join(" ") }
+        };
+        route.rules.iter().map(one).collect()
+    })
+}
+
+/// `route: [2 on [500] after 25ms…]`, for each rule; `none`.
+fn retries(model: &Model) -> Map<String, Value> {
+    by_route(model, |route| {
+        let one = |rule: &Arc<Rule>| match &rule.retry {
+            Some(retry) => format!("{} on {:?} after {:?}", retry.attempts, retry.codes, retry.backoff),
+            None => "none".to_owned(),
         };
         route.rules.iter().map(one).collect()
     })

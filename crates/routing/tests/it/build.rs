@@ -76,6 +76,7 @@ pub(crate) fn aged_route(name: &str, age: Age, hosts: &[&str], rules: Vec<Vec<Ma
             filters: vec![],
             action: Action::Fail(fail.clone()),
             timeouts: Timeouts::default(),
+            retry: None,
         })
     };
     let rules = rules.into_iter().enumerate().map(rule).collect();

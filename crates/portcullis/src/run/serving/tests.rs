@@ -34,7 +34,7 @@ fn forward(backends: Vec<WeightedBackend>) -> Action {
 
 fn rule(index: usize, matches: Vec<Match>, action: Action) -> Arc<Rule> {
     let id = RuleId { route: origin("HTTPRoute", "r"), index, name: None };
-    Arc::new(Rule { id, matches, filters: Vec::new(), action, timeouts: Timeouts::default() })
+    Arc::new(Rule { id, matches, filters: Vec::new(), action, timeouts: Timeouts::default(), retry: None })
 }
 
 fn listener(

@@ -8,8 +8,8 @@ use std::time::Duration;
 use portcullis_model::{
     Action, Age, BindAddress, Certificate, Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState,
     Endpoints, EndpointsKey, Filter, Forward, HostPattern, Listener, ListenerId, ListenerProtocol, Match,
-    Model, Origin, PathMatch, Port, Route, Rule, RuleId, Target, Timeouts, UpstreamProtocol, UpstreamTls,
-    WeightedBackend,
+    Model, Origin, PathMatch, Port, Retry, Route, Rule, RuleId, Target, Timeouts, UpstreamProtocol,
+    UpstreamTls, WeightedBackend,
 };
 
 /// The listeners of one address, and the backends by name.
@@ -57,6 +57,7 @@ impl Rules {
             filters: Vec::new(),
             action,
             timeouts: Timeouts::default(),
+            retry: None,
         });
         self
     }
@@ -84,6 +85,12 @@ impl Rules {
             request: request.map(Duration::from_millis),
             backend_request: backend.map(Duration::from_millis),
         };
+        self
+    }
+
+    /// What is tried again of the last rule.
+    pub(crate) fn retry(mut self, retry: Retry) -> Rules {
+        self.rules.last_mut().unwrap().retry = Some(retry);
         self
     }
 
