@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::{Hostname, Origin, UpstreamTls};
+use crate::{Hostname, Origin, Transport, UpstreamTls};
 
 /// Names a [`Cluster`]: a backend as it is spoken to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,13 +22,19 @@ pub struct EndpointsKey {
     pub origin: Origin,
     /// The Service's port; 0 for a Backend, whose endpoints carry their own.
     pub port: u16,
+    /// What carries it: a Service may have one port number for both.
+    pub transport: Transport,
 }
 
 impl fmt::Display for EndpointsKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.port {
-            0 => write!(f, "{}", self.origin),
-            port => write!(f, "{}:{port}", self.origin),
+        write!(f, "{}", self.origin)?;
+        if self.port != 0 {
+            write!(f, ":{}", self.port)?;
+        }
+        match self.transport {
+            Transport::Tcp => Ok(()),
+            Transport::Udp => write!(f, "/udp"),
         }
     }
 }
@@ -40,6 +46,12 @@ pub enum UpstreamProtocol {
     Http1,
     /// HTTP/2 alone: in clear by prior knowledge (`kubernetes.io/h2c`), over TLS by ALPN.
     Http2,
+    /// Whatever comes over a connection, as it is.
+    Tcp,
+    /// The client's own TLS, as it is: nothing is added to it.
+    Tls,
+    /// Datagrams, as they are.
+    Udp,
 }
 
 /// A backend as it is spoken to.

@@ -5,7 +5,7 @@
 //! came from ([`Origin`]), so that logs, `explain` and refusals can name it.
 //!
 //! Read in this order: [`Model`] (what is bound where), [`Listener`] (what answers there), [`Route`] and
-//! [`Rule`] (which requests go where), [`Filter`] (what is done to them), [`Cluster`] and [`Endpoints`]
+//! [`Rule`] (which requests go where), [`L4Route`] (which connections and datagrams), [`Filter`] (what is done to them), [`Cluster`] and [`Endpoints`]
 //! (where they lead).
 //!
 //! Parts are shared by [`Arc`]: equal parts of two successive models are the same allocation, so an engine
@@ -17,6 +17,7 @@ mod cluster;
 mod cors;
 mod filter;
 mod hostname;
+mod l4_route;
 mod listener;
 mod matching;
 mod origin;
@@ -39,6 +40,7 @@ pub use cluster::{
 pub use cors::{Cors, Listed, OriginPattern, Origins};
 pub use filter::{Filter, HeaderModifier, HeaderName, HeaderValue, PathRewrite, Redirect, RewriteUrl};
 pub use hostname::{HostPattern, HostRank, Hostname};
+pub use l4_route::{L4Route, L4Routes, Transport};
 pub use listener::{Listener, ListenerId, ListenerProtocol, Port};
 pub use matching::{HeaderMatch, Match, PathMatch, QueryMatch, ValueMatch};
 pub use origin::{Age, Origin, QualifiedName, RuleId};
@@ -57,6 +59,16 @@ pub struct BindAddress {
     pub ip: IpAddr,
     /// The port that the Gateway's listeners name, 1 to 65535.
     pub port: u16,
+    /// What is bound there: TCP and UDP have ports of their own.
+    pub transport: Transport,
+}
+
+impl BindAddress {
+    /// An address and port for TCP.
+    #[must_use]
+    pub const fn tcp(ip: IpAddr, port: u16) -> BindAddress {
+        BindAddress { ip, port, transport: Transport::Tcp }
+    }
 }
 
 /// Everything that an engine serves.

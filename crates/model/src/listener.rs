@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Certificate, HostPattern, Origin, Route, TlsServer};
+use crate::{Certificate, HostPattern, L4Route, L4Routes, Origin, Route, TlsServer, Transport};
 
-/// What is served at one address and port: listeners that share it, told apart by protocol and hostname.
+/// What is served at one address and port over one transport: listeners that share it, told apart by protocol and
+/// hostname.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// All accepted listeners of the port, in merged order. No two share protocol and hostname.
@@ -26,7 +27,8 @@ pub struct Listener {
     pub protocol: ListenerProtocol,
     /// The certificate that its Gateway shows to backends to which TLS is spoken.
     pub client_certificate: Option<Arc<Certificate>>,
-    /// The HTTPRoutes attached to it, in no particular order.
+    /// The routes for requests that are attached to it, in no particular order. Those of the protocols below HTTP are
+    /// with the protocol.
     pub routes: Vec<Arc<Route>>,
 }
 
@@ -55,4 +57,57 @@ pub enum ListenerProtocol {
     /// HTTP over TLS. Without a usable certificate (`None`) its handshakes fail, and it still keeps its
     /// hostname from broader listeners.
     Https(Option<Arc<TlsServer>>),
+    /// TLS that is ended here, as HTTPS is; what is inside goes to the backends of the route that the server name
+    /// chooses, as it is.
+    TlsTerminate(Option<Arc<TlsServer>>, L4Routes),
+    /// TLS that is ended by the backends of the route that the server name chooses.
+    TlsPassthrough(L4Routes),
+    /// Connections, as they are.
+    Tcp(L4Routes),
+    /// Datagrams, as they are.
+    Udp(L4Routes),
+}
+
+impl ListenerProtocol {
+    /// The name that listeners give it.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            ListenerProtocol::Http => "HTTP",
+            ListenerProtocol::Https(_) => "HTTPS",
+            ListenerProtocol::TlsTerminate(..) | ListenerProtocol::TlsPassthrough(_) => "TLS",
+            ListenerProtocol::Tcp(_) => "TCP",
+            ListenerProtocol::Udp(_) => "UDP",
+        }
+    }
+
+    /// What carries it.
+    #[must_use]
+    pub fn transport(&self) -> Transport {
+        match self {
+            ListenerProtocol::Udp(_) => Transport::Udp,
+            _ => Transport::Tcp,
+        }
+    }
+
+    /// The routes of a protocol below HTTP; none for HTTP.
+    #[must_use]
+    pub fn l4_routes(&self) -> &[Arc<L4Route>] {
+        match self {
+            ListenerProtocol::Http | ListenerProtocol::Https(_) => &[],
+            ListenerProtocol::TlsTerminate(_, routes)
+            | ListenerProtocol::TlsPassthrough(routes)
+            | ListenerProtocol::Tcp(routes)
+            | ListenerProtocol::Udp(routes) => routes,
+        }
+    }
+
+    /// How TLS is ended, where it is and a certificate can be used.
+    #[must_use]
+    pub fn tls(&self) -> Option<&Arc<TlsServer>> {
+        match self {
+            ListenerProtocol::Https(server) | ListenerProtocol::TlsTerminate(server, _) => server.as_ref(),
+            _ => None,
+        }
+    }
 }

@@ -14,10 +14,11 @@ pub struct TlsServer {
     pub options: TlsOptions,
 }
 
-/// TLS settings of a listener; lists are in order of preference and never empty.
+/// TLS settings of a listener; lists are in order of preference and, but for `alpn`, never empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TlsOptions {
-    /// Application protocols. With one of them, the others are refused even to clients without ALPN.
+    /// Application protocols; none for a listener below HTTP that names none. With one of them, the others are
+    /// refused even to clients without ALPN.
     pub alpn: Vec<Alpn>,
     /// Lowest version.
     pub min_version: TlsVersion,

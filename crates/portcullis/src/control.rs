@@ -213,5 +213,9 @@ impl Control {
 }
 
 fn point(address: BindAddress) -> BindPoint {
-    BindPoint { transport: Transport::Tcp, address: SocketAddr::new(address.ip, address.port) }
+    let transport = match address.transport {
+        portcullis_model::Transport::Tcp => Transport::Tcp,
+        portcullis_model::Transport::Udp => Transport::Udp,
+    };
+    BindPoint { transport, address: SocketAddr::new(address.ip, address.port) }
 }

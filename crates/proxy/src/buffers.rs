@@ -11,8 +11,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The size of a buffer for reading, in bytes: a TLS record, and most heads with a small body, in one read.
 pub(crate) const READ: usize = 16 * 1024;
+/// The size of a buffer for reading from a source that has more than [`READ`] at a time, in bytes.
+pub(crate) const BULK: usize = 128 * 1024;
 /// How many buffers of each kind a worker keeps for later.
 const KEPT: usize = 256;
+/// How many of the large ones.
+const KEPT_BULK: usize = 16;
 /// A buffer for writing that has grown beyond this, in bytes, is not kept.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
@@ -20,6 +24,7 @@ const KEPT_CAPACITY: usize = 64 * 1024;
 #[derive(Default)]
 pub(crate) struct Buffers {
     read: RefCell<Vec<Box<[u8]>>>,
+    bulk: RefCell<Vec<Box<[u8]>>>,
     write: RefCell<Vec<Vec<u8>>>,
 }
 
@@ -30,6 +35,8 @@ pub(crate) struct InBuf {
     data: Box<[u8]>,
     start: usize,
     end: usize,
+    /// The next buffer is a large one.
+    large: bool,
 }
 
 /// What is to be written.
@@ -39,9 +46,35 @@ pub(crate) struct OutBuf {
     written: usize,
 }
 
+impl Buffers {
+    fn take(&self, large: bool) -> Box<[u8]> {
+        let (kept, size) = if large { (&self.bulk, BULK) } else { (&self.read, READ) };
+        kept.borrow_mut().pop().unwrap_or_else(|| vec![0; size].into())
+    }
+
+    /// Keeps a buffer of a usual size.
+    fn give_back(&self, data: Box<[u8]>) {
+        let (kept, most) = match data.len() {
+            READ => (&self.read, KEPT),
+            BULK => (&self.bulk, KEPT_BULK),
+            _ => return,
+        };
+        let mut kept = kept.borrow_mut();
+        if kept.len() < most {
+            kept.push(data);
+        }
+    }
+}
+
 impl InBuf {
     pub(crate) fn new(buffers: &Rc<Buffers>) -> InBuf {
-        InBuf { buffers: Rc::clone(buffers), data: Box::default(), start: 0, end: 0 }
+        InBuf { buffers: Rc::clone(buffers), data: Box::default(), start: 0, end: 0, large: false }
+    }
+
+    /// Lets the next read be larger if the last one filled the buffer, and smaller again if it filled little.
+    pub(crate) fn adapt(&mut self) {
+        let read = self.end - self.start;
+        self.large = if self.large { read > READ } else { self.end == READ };
     }
 
     /// What was read and not used.
@@ -81,9 +114,11 @@ impl InBuf {
     }
 
     fn make_room(&mut self, limit: usize) {
+        if self.is_empty() && self.large != (self.data.len() == BULK) {
+            self.release();
+        }
         if self.data.is_empty() {
-            let kept = self.buffers.read.borrow_mut().pop();
-            self.data = kept.unwrap_or_else(|| vec![0; READ].into());
+            self.data = self.buffers.take(self.large);
         } else if self.end == self.data.len() {
             if self.start > 0 {
                 self.data.copy_within(self.start..self.end, 0);
@@ -99,11 +134,7 @@ impl InBuf {
     /// Gives the memory back if nothing is in it.
     pub(crate) fn release(&mut self) {
         if self.is_empty() && !self.data.is_empty() {
-            let data = std::mem::take(&mut self.data);
-            let mut kept = self.buffers.read.borrow_mut();
-            if data.len() == READ && kept.len() < KEPT {
-                kept.push(data);
-            }
+            self.buffers.give_back(std::mem::take(&mut self.data));
         }
     }
 

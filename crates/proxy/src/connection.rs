@@ -3,7 +3,6 @@
 mod http1;
 mod http2;
 mod linger;
-mod tunnel;
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -16,6 +15,7 @@ use tokio::net::TcpStream;
 
 use crate::buffers::InBuf;
 use crate::exchange::Client;
+use crate::l4;
 use crate::listen::OpenPort;
 use crate::listen::proxy_protocol::{self, Header};
 use crate::options::ProxyOptions;
@@ -63,6 +63,12 @@ impl Connection {
         }
         let config = self.worker.config();
         let served = config.port(&self.address).ok_or(Reason::NoListener)?;
+        if let Some(listener) = served.l4.everything() {
+            let listener = Arc::clone(listener);
+            drop(config);
+            Box::pin(l4::serve(self, Stream::Clear(stream), input, listener)).await;
+            return Ok(());
+        }
         if self.speaks_tls(served, &mut stream, &mut input).await? {
             return Box::pin(self.start_tls(config, stream, input)).await;
         }

@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`Proxy`] and [`ProxyHandle`] (starting, configuring, draining), `control` and `worker` (the
 //! threads), `tables` (a model compiled), `listen` and `connection` (from a socket to a request), `exchange` (a
-//! request and its answer), `upstream` (backends), `tls`, `telemetry`; and [`Limits`], which bound all of it.
+//! request and its answer), `l4` (connections that carry no requests), `upstream` (backends), `tls`, `telemetry`; and [`Limits`], which bound all of it.
 #![forbid(unsafe_code)]
 
 mod budget;
@@ -17,6 +17,7 @@ mod error;
 mod exchange;
 mod filters;
 mod http2;
+mod l4;
 mod limits;
 mod listen;
 mod options;
@@ -29,6 +30,7 @@ mod tables;
 mod telemetry;
 mod timer;
 mod tls;
+mod tunnel;
 mod upstream;
 mod view;
 mod worker;

@@ -221,6 +221,9 @@ limits! {
     body_timeout: Duration = Duration::from_secs(60), "body-timeout",
         "Silence of a client that owes body bytes, or that does not read what it asked for; tunnels are exempt. \
          Bounds slow bodies and slow readers.";
+    tcp_idle_timeout: Duration = Duration::from_secs(3600), "tcp-idle-timeout",
+        "Silence of both sides of a connection that a TCPRoute or TLSRoute passes on, a side that does not read \
+         included. Longer than the keep-alive of databases and message brokers; bounds what vanished peers hold.";
     connect_timeout: Duration = Duration::from_secs(5), "connect-timeout",
         "Connecting to an endpoint, name resolution included; then another endpoint is tried once.";
     upstream_send_timeout: Duration = Duration::from_secs(60), "upstream-send-timeout",

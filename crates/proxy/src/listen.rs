@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_port_admits_as_many_connections_as_its_limit_and_again_when_one_ends() {
-        let address = BindAddress { ip: Ipv4Addr::LOCALHOST.into(), port: 80 };
+        let address = BindAddress::tcp(Ipv4Addr::LOCALHOST.into(), 80);
         let port = Arc::new(OpenPort::new(address, SocketAddr::from(([127, 0, 0, 1], 80)), false));
         let (one, two) = (port.admit(2), port.admit(2));
         assert!(one.is_some() && two.is_some());

@@ -87,6 +87,8 @@ reasons! {
     BodyTooLarge = "body_too_large",
     /// The client did not send its head or body in time.
     ClientTimeout = "client_timeout",
+    /// Neither side of the connection or flow said anything for too long.
+    Idle = "idle",
     /// The client closed the connection or reset the stream.
     ClientClosed = "client_closed",
     /// An upgrade or expectation that is not taken.

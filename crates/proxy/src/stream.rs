@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -57,13 +58,22 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Whether the connection has broken. The kernel knows that before what came earlier has been read.
-    pub(crate) fn is_broken(&self) -> bool {
-        let socket = match self {
+    /// Lets the connection end with a reset once this is dropped.
+    pub(crate) fn reset(&self) {
+        // If it fails the connection is closed all the same.
+        let _ = socket2::SockRef::from(self.socket()).set_linger(Some(Duration::ZERO));
+    }
+
+    fn socket(&self) -> &TcpStream {
+        match self {
             Stream::Clear(stream) => stream,
             Stream::Tls(stream) => &stream.get_ref().0.stream,
-        };
-        !matches!(socket.take_error(), Ok(None))
+        }
+    }
+
+    /// Whether the connection has broken. The kernel knows that before what came earlier has been read.
+    pub(crate) fn is_broken(&self) -> bool {
+        !matches!(self.socket().take_error(), Ok(None))
     }
 }
 

@@ -13,6 +13,7 @@ use portcullis_routing::{ListenerTable, PortTable};
 pub(crate) use build::Builder;
 pub(crate) use rule::CompiledRule;
 
+use crate::l4::L4Port;
 use crate::tls::TlsPort;
 
 /// Everything that the workers serve.
@@ -25,6 +26,8 @@ pub(crate) struct Config {
 pub(crate) struct ServedPort {
     pub(crate) table: Arc<PortTable<CompiledRule>>,
     pub(crate) tls: TlsPort,
+    /// What is below HTTP.
+    pub(crate) l4: L4Port,
     /// Some listener speaks HTTP in clear.
     pub(crate) clear: bool,
 }

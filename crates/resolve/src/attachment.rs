@@ -263,6 +263,13 @@ pub(crate) struct Attached {
     pub(crate) routes: Vec<ServedRoute>,
 }
 
+impl Attached {
+    /// The routes of a sort.
+    pub(crate) fn all<R>(&self, sort: impl Fn(&ServedRoute) -> Option<&Arc<R>>) -> Vec<Arc<R>> {
+        self.routes.iter().filter_map(sort).cloned().collect()
+    }
+}
+
 impl Query for ListenerRoutes {
     type Value = Attached;
 

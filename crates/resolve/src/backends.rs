@@ -10,7 +10,9 @@ use std::sync::Arc;
 use portcullis_api::port::PortNumber;
 use portcullis_api::references::BackendRef;
 use portcullis_api::{Kind, ObjectKey};
-use portcullis_model::{Cluster, ClusterKey, EndpointsKey, FailureReason, Origin, UpstreamTls};
+use portcullis_model::{
+    Cluster, ClusterKey, EndpointsKey, FailureReason, Origin, UpstreamProtocol, UpstreamTls,
+};
 
 use crate::backend_tls::BackendTls;
 use crate::causes::{BACKEND_KIND, Cause, REF_NOT_PERMITTED};
@@ -20,9 +22,9 @@ use crate::origin::{namespace_or, origin};
 use crate::view::View;
 pub(crate) use endpoints::{EndpointsOf, SliceOutcome};
 pub(crate) use external::BackendOutcome;
-use protocols::Speech;
+pub(crate) use protocols::Speech;
 
-/// Why a backend's share is answered with 500.
+/// Why a backend's share fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) cause: &'static Cause,
@@ -48,6 +50,16 @@ pub(crate) fn resolve(
     route: &ObjectKey,
     reference: &BackendRef,
 ) -> (Origin, Result<ClusterKey, Refusal>) {
+    resolve_as(view, route, reference, Speech::of(route.kind))
+}
+
+/// The same, where the kind of the route does not tell what is said to the backend.
+pub(crate) fn resolve_as(
+    view: &View<'_>,
+    route: &ObjectKey,
+    reference: &BackendRef,
+    speech: Speech,
+) -> (Origin, Result<ClusterKey, Refusal>) {
     let namespace = namespace_or(reference.namespace.as_ref(), &route.namespace);
     let (group, kind, name) = (reference.group.as_str(), reference.kind.as_str(), reference.name.as_str());
     let named =
@@ -64,7 +76,7 @@ pub(crate) fn resolve(
     };
     let object = ObjectKey::new(known, namespace, reference.name.shared());
     let port = reference.port.map(PortNumber::get);
-    (named, (*view.get(&Resolution { object, port, speech: Speech::of(route.kind) })).clone())
+    (named, (*view.get(&Resolution { object, port, speech })).clone())
 }
 
 /// Where a backend leads, and how it is spoken to there.
@@ -84,7 +96,8 @@ impl Query for Resolution {
             // Its endpoints have ports of their own.
             _ => (0, external::resolve(view, &self.object, self.speech)?),
         };
-        let endpoints = EndpointsKey { origin: origin(&self.object), port };
+        let endpoints =
+            EndpointsKey { origin: origin(&self.object), port, transport: self.speech.transport() };
         Ok(ClusterKey { endpoints, protocol })
     }
 }
@@ -99,19 +112,23 @@ impl Query for ClusterOf {
     type Value = Arc<Cluster>;
 
     fn compute(&self, view: &View<'_>) -> Arc<Cluster> {
-        Arc::new(Cluster { key: self.key.clone(), tls: tls(view, &self.key.endpoints) })
+        Arc::new(Cluster { key: self.key.clone(), tls: tls(view, &self.key) })
     }
 }
 
 /// How TLS is spoken to the instances of a backend. One that demands TLS that cannot be spoken is no cluster.
-fn tls(view: &View<'_>, endpoints: &EndpointsKey) -> Option<Arc<UpstreamTls>> {
+fn tls(view: &View<'_>, key: &ClusterKey) -> Option<Arc<UpstreamTls>> {
+    let ClusterKey { endpoints, protocol } = key;
+    if matches!(protocol, UpstreamProtocol::Tls | UpstreamProtocol::Udp) {
+        return None; // no policy is heard (`Speech::is_guardable`)
+    }
     let Origin { kind, namespace, name } = &endpoints.origin;
     let object = |kind| ObjectKey::new(kind, Arc::clone(namespace), Arc::clone(name));
     let query = match &**kind {
         "Service" => {
             let backend = object(Kind::Service);
             let service = view.service(&backend)?;
-            let port = services::find_port(&service, endpoints.port)?;
+            let port = services::find_port(&service, endpoints.port, endpoints.transport)?;
             BackendTls { port: Some(port.name.as_deref().unwrap_or_default().into()), backend }
         }
         "Backend" => BackendTls { backend: object(Kind::Backend), port: None },

@@ -79,7 +79,7 @@ causes! {
     // Listeners.
     LISTENER_PROTOCOL = "PC0320" Error "UnsupportedProtocol",
         "the listener's protocol is not served",
-        "use HTTP or HTTPS";
+        "use HTTP, HTTPS, TLS, TCP or UDP";
     LISTENER_VALUE = "PC0321" Error "UnsupportedValue",
         "a TLS option of the listener is not supported",
         "correct or remove the options that the message names";
@@ -178,6 +178,12 @@ causes! {
     ROUTE_NO_PARENT = "PC0417" Warning "",
         "the route names no parent and is served nowhere",
         "name a Gateway or ListenerSet in parentRefs";
+    L4_ZERO_WEIGHT = "PC0418" Warning "",
+        "all backends of the route have weight 0, so its connections are closed and its datagrams dropped",
+        "give a backend a weight above 0";
+    L4_RULE_IGNORED = "PC0419" Warning "",
+        "the route's first rule takes everything, so this one has no effect",
+        "list all backends in the first rule";
     // Backends and grants.
     BACKEND_NOT_FOUND = "PC0501" Error "BackendNotFound",
         "the backend does not exist",

@@ -98,6 +98,7 @@ const NATIVE_FEATURES: &[&str] = &[
     "HTTPRouteSchemeRedirect",
     "ListenerSet",
     "ReferenceGrant",
+    "TCPRoute",
 ];
 
 impl Capabilities {
@@ -106,8 +107,8 @@ impl Capabilities {
     pub fn native() -> Capabilities {
         let tls = portcullis_model::TlsOptions::default();
         Capabilities {
-            protocols: BTreeSet::from([Protocol::Http, Protocol::Https]),
-            route_kinds: BTreeSet::from([Kind::HttpRoute]),
+            protocols: BTreeSet::from([Protocol::Http, Protocol::Https, Protocol::Tcp]),
+            route_kinds: BTreeSet::from([Kind::HttpRoute, Kind::TcpRoute]),
             tls_versions: BTreeSet::from([TlsVersion::V1_2, TlsVersion::V1_3]),
             cipher_suites: tls.cipher_suites.into_iter().collect(),
             curves: BTreeSet::from([Curve::X25519MlKem768, Curve::X25519, Curve::P256, Curve::P384]),

@@ -110,8 +110,10 @@ impl Reading<'_> {
         let engine = self.engine;
         let (min_version, max_version) = self.versions(ours, protocol);
         let alpn = |value: &Alpn| matches!(value, Alpn::H2 | Alpn::Http11);
+        // What a TLS listener's backends speak is not ours to offer.
+        let default_alpn = if protocol == Protocol::Tls { Vec::new() } else { defaults.alpn };
         TlsOptions {
-            alpn: self.list(ours, names::ALPN, defaults.alpn, alpn),
+            alpn: self.list(ours, names::ALPN, default_alpn, alpn),
             min_version,
             max_version,
             cipher_suites: self.list(ours, names::CIPHERS, defaults.cipher_suites, |suite| {

@@ -124,8 +124,11 @@ impl<'a> View<'a> {
 
     /// How binding an address and port went.
     pub(crate) fn bind_outcome(&self, address: BindAddress) -> Option<BindOutcome> {
-        let address = SocketAddr::new(address.ip, address.port);
-        let point = BindPoint { transport: Transport::Tcp, address };
+        let transport = match address.transport {
+            portcullis_model::Transport::Tcp => Transport::Tcp,
+            portcullis_model::Transport::Udp => Transport::Udp,
+        };
+        let point = BindPoint { transport, address: SocketAddr::new(address.ip, address.port) };
         self.memo.note_input(Input::Report(ReportKey::Bind(point)));
         let assumed = self.engine.assume_bound.then_some(BindOutcome::Bound);
         self.store.bind(point).cloned().or(assumed)

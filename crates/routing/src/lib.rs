@@ -6,7 +6,7 @@
 //! oracle answers (checked by `tests/it/lookup_agrees.rs`).
 //!
 //! Read in this order: [`Authority`] and [`canonical_path`] (what a request asks for), [`PortTable`] (which
-//! listener takes it), [`ListenerTable`] (which rule), [`Traced`] (and why not the others), [`shadowed`] (which
+//! listener takes it), [`ListenerTable`] (which rule), [`Traced`] (and why not the others), [`L4Table`] (below HTTP), [`shadowed`] (which
 //! rules no request can reach).
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod candidate;
 mod depths;
 mod hosts;
 mod keyed;
+mod l4;
 mod listener;
 mod path;
 mod paths;
@@ -32,6 +33,7 @@ mod trace;
 
 pub use authority::{Authority, AuthorityError};
 pub use candidate::Entry;
+pub use l4::{L4Entry, L4Table};
 pub use listener::{ListenerTable, Matched};
 pub use path::{PathError, canonical_path};
 pub use port::{Misdirected, PortTable, Scheme};

@@ -18,12 +18,13 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// The scheme of a listener's protocol.
+    /// The scheme of a listener's protocol; none below HTTP.
     #[must_use]
-    pub fn of(protocol: &ListenerProtocol) -> Scheme {
+    pub fn of(protocol: &ListenerProtocol) -> Option<Scheme> {
         match protocol {
-            ListenerProtocol::Http => Scheme::Http,
-            ListenerProtocol::Https(_) => Scheme::Https,
+            ListenerProtocol::Http => Some(Scheme::Http),
+            ListenerProtocol::Https(_) => Some(Scheme::Https),
+            _ => None,
         }
     }
 }
@@ -39,6 +40,8 @@ pub struct PortTable<T> {
     listeners: Vec<Arc<ListenerTable<T>>>,
     http: HostMap<Arc<ListenerTable<T>>>,
     https: HostMap<Arc<ListenerTable<T>>>,
+    /// Those that take TLS connections, HTTP inside or not.
+    server_names: HostMap<Arc<ListenerTable<T>>>,
 }
 
 impl<T> PortTable<T> {
@@ -77,15 +80,29 @@ impl<T> PortTable<T> {
         table_of: impl Fn(usize, &Arc<Listener>) -> Arc<ListenerTable<T>>,
     ) -> PortTable<T> {
         let listeners = port.listeners.iter().enumerate().map(|(index, listener)| table_of(index, listener));
-        let mut port =
-            PortTable { listeners: listeners.collect(), http: HostMap::default(), https: HostMap::default() };
+        let mut port = PortTable {
+            listeners: listeners.collect(),
+            http: HostMap::default(),
+            https: HostMap::default(),
+            server_names: HostMap::default(),
+        };
         for table in &port.listeners {
-            let hosts = match Scheme::of(&table.listener().protocol) {
-                Scheme::Http => &mut port.http,
-                Scheme::Https => &mut port.https,
+            let Listener { hostname, protocol, .. } = &**table.listener();
+            let insert = |names: &mut HostMap<Arc<ListenerTable<T>>>| {
+                // The first of two equals stays, though a model has none.
+                names.get_or_insert_with(hostname, || Arc::clone(table));
             };
-            // The first of two equals stays, though a model has none.
-            hosts.get_or_insert_with(&table.listener().hostname, || Arc::clone(table));
+            match protocol {
+                ListenerProtocol::Http => insert(&mut port.http),
+                ListenerProtocol::Https(_) => {
+                    insert(&mut port.https);
+                    insert(&mut port.server_names);
+                }
+                ListenerProtocol::TlsTerminate(..) | ListenerProtocol::TlsPassthrough(_) => {
+                    insert(&mut port.server_names);
+                }
+                ListenerProtocol::Tcp(_) | ListenerProtocol::Udp(_) => {}
+            }
         }
         port
     }
@@ -115,14 +132,14 @@ impl<T> PortTable<T> {
         }
     }
 
-    /// The listener that a TLS connection is for, by the ClientHello's server name (in canonical form). A
-    /// connection without one is for the listener without a hostname. None: the connection is closed.
+    /// The listener that a TLS connection is for, by the ClientHello's server name (in canonical form), whether HTTP is
+    /// inside or not. A connection without one is for the listener without a hostname. None: the connection is closed.
     #[must_use]
     pub fn listener_for_sni<'t>(&'t self, server_name: Option<&str>) -> Option<&'t Arc<ListenerTable<T>>> {
-        self.listener_for_host(Scheme::Https, server_name.unwrap_or_default())
+        self.server_names.matching(server_name.unwrap_or_default()).next()
     }
 
-    /// The listener of a request over TLS, which must be that of its connection. None: no listener takes the
+    /// The listener of a request over TLS, which must be that of its connection. Listeners below HTTP take no part. None: no listener takes the
     /// host, the answer is 404.
     ///
     /// # Errors
@@ -139,7 +156,7 @@ impl<T> PortTable<T> {
     /// The hostnames of a scheme's listeners, in no particular order.
     pub fn hostnames(&self, scheme: Scheme) -> impl Iterator<Item = &HostPattern> {
         let of_scheme =
-            move |table: &&Arc<ListenerTable<T>>| Scheme::of(&table.listener().protocol) == scheme;
+            move |table: &&Arc<ListenerTable<T>>| Scheme::of(&table.listener().protocol) == Some(scheme);
         self.listeners.iter().filter(of_scheme).map(|table| &table.listener().hostname)
     }
 }

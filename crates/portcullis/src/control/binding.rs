@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use portcullis_model::BindAddress;
+use portcullis_model::{BindAddress, Transport};
 use portcullis_proxy::BindFailure;
 
 /// The first port that needs no privileges on Linux unless it is told otherwise
@@ -11,7 +11,7 @@ const UNPRIVILEGED: u16 = 1024;
 
 /// Cause and remedy in one line, for the address that was tried: the model's with the offset.
 pub(super) fn message(address: BindAddress, port_offset: u16, failure: &BindFailure) -> String {
-    let BindAddress { ip, port } = address;
+    let BindAddress { ip, port, transport } = address;
     let Some(real) = port.checked_add(port_offset) else {
         return format!(
             "cannot listen on {ip}: port {port} and --port-offset {port_offset} add up to more than 65535; lower \
@@ -19,9 +19,13 @@ pub(super) fn message(address: BindAddress, port_offset: u16, failure: &BindFail
         );
     };
     let address = SocketAddr::new(ip, real);
+    let over = match transport {
+        Transport::Tcp => "",
+        Transport::Udp => "/udp",
+    };
     let remedy = match failure {
         BindFailure::InUse => {
-            "another process has it (`ss -ltnp` names it): stop that, or choose another port"
+            "another process has it (`ss -lntup` names it): stop that, or choose another port"
         }
         BindFailure::NoPermission if address.port() < UNPRIVILEGED => {
             "ports under 1024 need privileges: run as root, grant CAP_NET_BIND_SERVICE, or use --port-offset"
@@ -36,7 +40,7 @@ pub(super) fn message(address: BindAddress, port_offset: u16, failure: &BindFail
         BindFailure::PortTooHigh => "lower --port-offset",
         BindFailure::Other(_) => "it is tried again",
     };
-    format!("cannot listen on {address}: {failure}; {remedy}")
+    format!("cannot listen on {address}{over}: {failure}; {remedy}")
 }
 
 /// The cause as statuses tell it.
@@ -57,7 +61,7 @@ mod tests {
     use super::*;
 
     fn at(port: u16) -> BindAddress {
-        BindAddress { ip: Ipv4Addr::LOCALHOST.into(), port }
+        BindAddress::tcp(Ipv4Addr::LOCALHOST.into(), port)
     }
 
     /// Trying again cannot help, and no address has the port that would be needed.
@@ -74,6 +78,6 @@ mod tests {
         let low = message(at(80), 0, &BindFailure::NoPermission);
         assert!(low.contains("127.0.0.1:80") && low.contains("--port-offset"), "{low}");
         assert!(!message(at(80), 8000, &BindFailure::NoPermission).contains("--port-offset"));
-        assert!(message(at(8080), 0, &BindFailure::InUse).contains("ss -ltnp"));
+        assert!(message(at(8080), 0, &BindFailure::InUse).contains("ss -lntup"));
     }
 }

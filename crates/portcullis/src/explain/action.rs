@@ -8,7 +8,7 @@ use portcullis_model::{
     WeightedBackend,
 };
 use portcullis_proxy::{CompiledRedirect, Reason, RedirectPortTooHigh, rewritten};
-use portcullis_routing::{HeaderSource, Matched, Request, Scheme};
+use portcullis_routing::{HeaderSource, Matched, Request};
 
 use super::answer::{
     Answer, BackendView, Change, CorsView, EndpointView, FilterView, HeadersView, Object, Outcome, RetryView,
@@ -185,8 +185,8 @@ impl Url<'_> {
         listener: &Listener,
         question: &Question,
     ) -> Result<Vec<u8>, RedirectPortTooHigh> {
-        let scheme = Scheme::of(&listener.protocol);
-        let compiled = CompiledRedirect::compile(redirect, scheme, listener.port, question.port_offset)?;
+        let compiled =
+            CompiledRedirect::compile(redirect, question.scheme, listener.port, question.port_offset)?;
         let query = question.query.as_deref();
         Ok(compiled.location(self.host(), self.path, query.map(str::as_bytes), self.prefix_len))
     }

@@ -2,7 +2,7 @@
 
 use portcullis_model::{Listener, Origin, Rule};
 use portcullis_proxy::Reason;
-use portcullis_routing::{Matched, Scheme};
+use portcullis_routing::Matched;
 use serde::Serialize;
 
 use super::candidates::{Candidate, MatchView};
@@ -364,10 +364,7 @@ impl ListenerView {
             name: listener.id.name.as_ref().to_owned(),
             owner: Object::of(&listener.id.owner),
             port: listener.port,
-            protocol: match Scheme::of(&listener.protocol) {
-                Scheme::Http => "HTTP",
-                Scheme::Https => "HTTPS",
-            },
+            protocol: listener.protocol.as_str(),
             hostname: (hostname != "*").then_some(hostname),
         }
     }

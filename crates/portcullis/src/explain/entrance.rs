@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use portcullis_model::{BindAddress, Certificate, HostPattern, Listener, ListenerProtocol, Model};
+use portcullis_model::{BindAddress, Certificate, HostPattern, Listener, Model, Transport};
 use portcullis_proxy::Reason;
 use portcullis_routing::{ListenerTable, PortTable, Scheme};
 
@@ -23,6 +23,7 @@ impl Entrance {
     pub(super) fn find(model: &Model, question: &Question) -> Result<Entrance, Refused> {
         let reached = |bind: &BindAddress| {
             Some(bind.port) == question.listener_port()
+                && bind.transport == Transport::Tcp
                 && question.server_address().is_none_or(|ip| binds(bind.ip, ip))
         };
         let mut entrances =
@@ -121,7 +122,7 @@ fn binds(bound: IpAddr, asked: IpAddr) -> bool {
 
 /// One that names the host, or the first. (A client that cannot verify its kind of key gets another.)
 fn certificate(listener: &Listener, server_name: Option<&str>) -> Option<CertificateView> {
-    let ListenerProtocol::Https(Some(server)) = &listener.protocol else { return None };
+    let server = listener.protocol.tls()?;
     let names_server = |certificate: &Certificate| {
         server_name.is_some_and(|name| certificate.names().iter().any(|pattern| pattern.matches(name)))
     };

@@ -8,8 +8,8 @@ use portcullis_model::{
     EndpointState, Endpoints, EndpointsKey, Failure, FailureReason, Filter, Forward, HeaderMatch,
     HeaderModifier, HeaderName, HeaderValue, HostPattern, Hostname, Listed, Listener, ListenerId,
     ListenerProtocol, Match, Model, Origin, OriginPattern, Origins, PathMatch, PathRewrite, Port, Redirect,
-    RewriteUrl, Route, Rule, RuleId, Target, Timeouts, TlsOptions, TlsServer, UpstreamProtocol, ValueMatch,
-    WeightedBackend,
+    RewriteUrl, Route, Rule, RuleId, Target, Timeouts, TlsOptions, TlsServer, Transport, UpstreamProtocol,
+    ValueMatch, WeightedBackend,
 };
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ fn listener(
 }
 
 fn cluster(service: &str) -> ClusterKey {
-    let endpoints = EndpointsKey { origin: origin("Service", service), port: 80 };
+    let endpoints = EndpointsKey { origin: origin("Service", service), port: 80, transport: Transport::Tcp };
     ClusterKey { endpoints, protocol: UpstreamProtocol::Http1 }
 }
 
@@ -88,7 +88,7 @@ fn model(listeners: Vec<Arc<Listener>>) -> Model {
         Arc::make_mut(&mut model.clusters).insert(key.clone(), Arc::new(Cluster { key, tls: None }));
     }
     for listener in listeners {
-        let address = BindAddress { ip: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: listener.port };
+        let address = BindAddress::tcp(IpAddr::V4(Ipv4Addr::UNSPECIFIED), listener.port);
         let port = model.ports.entry(address).or_insert_with(|| Arc::new(Port { listeners: vec![] }));
         let mut listeners = port.listeners.clone();
         listeners.push(listener);

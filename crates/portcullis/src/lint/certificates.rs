@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use portcullis_api::{Diagnostic, FieldPath, Kind, ObjectKey};
-use portcullis_model::{Certificate, HostPattern, Listener, ListenerProtocol, Model};
+use portcullis_model::{Certificate, HostPattern, Listener, Model};
 
 use super::rules::{CERTIFICATE_ENDS_SOON, CERTIFICATE_EXPIRED, CERTIFICATE_OTHER_HOST};
 
@@ -17,7 +17,7 @@ pub(super) fn lint(model: &Model, now: i64) -> Vec<Diagnostic> {
     let (mut seen, mut shown) = (BTreeSet::new(), BTreeSet::new());
     let mut found = Vec::new();
     for listener in model.ports.values().flat_map(|port| &port.listeners) {
-        let ListenerProtocol::Https(Some(tls)) = &listener.protocol else { continue };
+        let Some(tls) = listener.protocol.tls() else { continue };
         for certificate in &tls.certificates {
             if shown.insert((&listener.id, certificate.origin())) {
                 found.extend(of_names(listener, certificate));

@@ -93,11 +93,11 @@ impl Site<'_> {
         }
         let host = self.host_name();
         let scheme = match self.listener.protocol {
-            ListenerProtocol::Http => "http",
             ListenerProtocol::Https(_) => {
                 command.push_str(" -k");
                 "https"
             }
+            _ => "http",
         };
         if let Some(resolve) = self.resolve(&host) {
             let _ = write!(command, " --resolve {resolve}");

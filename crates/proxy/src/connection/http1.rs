@@ -10,7 +10,7 @@ use portcullis_http1::{Framing, HeadLimits, RequestHead, RequestParser, Response
 
 use self::downstream::Http1;
 use self::head::Next;
-use super::{Connection, http2, linger, tunnel};
+use super::{Connection, http2, linger};
 use crate::buffers::InBuf;
 use crate::error::{ProxyError, Stage};
 use crate::exchange::{Downstream, Ended, Surroundings, run};
@@ -19,6 +19,7 @@ use crate::scratch::Scratch;
 use crate::stream::Stream;
 use crate::telemetry::{Record, http_date};
 use crate::timer::within;
+use crate::tunnel;
 use crate::upstream::UpstreamStream;
 
 /// What stands for no idle timeout: the connection still has to be woken when the proxy drains.
@@ -103,15 +104,16 @@ async fn refuse(connection: &Connection, http1: &mut Http1, refused: head::Refus
 async fn switch(
     connection: &Connection,
     http1: Http1,
-    endpoint: UpstreamStream,
+    mut endpoint: UpstreamStream,
     more: InBuf,
     mut record: Record,
 ) {
     let metrics = &connection.worker.metrics;
     connection.timer.clear();
     metrics.tunnels.add(1);
-    let (stream, input) = http1.into_parts();
-    (record.received, record.sent) = tunnel::run(stream, input, endpoint, more).await;
+    let (mut stream, input) = http1.into_parts();
+    let (moved, _) = tunnel::run(&mut stream, input, &mut endpoint, more, None).await;
+    (record.received, record.sent) = (moved.received, moved.sent);
     metrics.bytes_received.add(record.received);
     metrics.bytes_sent.add(record.sent);
     log(connection, &record);

@@ -7,8 +7,11 @@ use portcullis_model::{Listener, Model, Port, Route, Rule};
 use portcullis_routing::{PortTable, Scheme};
 
 use super::clusters::Clusters;
+use super::rule::Shares;
 use super::{CompiledRule, Config, ServedPort};
+use crate::l4::L4Port;
 use crate::tls::Sessions;
+use crate::upstream::Identity;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -51,7 +54,11 @@ impl Builder {
             let served = ServedPort {
                 table: Arc::clone(table),
                 tls: self.sessions.port(*address, port, before.map(|served| &served.tls)),
-                clear: port.listeners.iter().any(|one| Scheme::of(&one.protocol) == Scheme::Http),
+                l4: L4Port::build(port, before.map(|served| &served.l4), |listener, route| {
+                    let identity = listener.client_certificate.as_ref().map(Identity::new);
+                    Shares::compile(&route.backends, &self.clusters, identity.as_ref(), self.workers)
+                }),
+                clear: port.listeners.iter().any(|one| Scheme::of(&one.protocol) == Some(Scheme::Http)),
             };
             config.ports.insert(*address, Arc::new(served));
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use portcullis_model::{Action, Failure, Forward, Listener, Retry, Rule, Target, WeightedBackend};
+use portcullis_model::{Action, Failure, Listener, Retry, Rule, Target, WeightedBackend};
 use portcullis_routing::Scheme;
 
 use super::clusters::Clusters;
@@ -78,14 +78,17 @@ impl CompiledRule {
         port_offset: u16,
         workers: usize,
     ) -> CompiledRule {
-        let scheme = Scheme::of(&listener.protocol);
+        let scheme = Scheme::of(&listener.protocol).unwrap_or(Scheme::Http); // below HTTP there are no rules
         let identity = listener.client_certificate.as_ref().map(Identity::new);
         CompiledRule {
             filters: Filters::compile(&rule.filters),
             action: match &rule.action {
-                Action::Forward(forward) => {
-                    CompiledAction::Forward(Shares::compile(forward, clusters, identity.as_ref(), workers))
-                }
+                Action::Forward(forward) => CompiledAction::Forward(Shares::compile(
+                    &forward.backends,
+                    clusters,
+                    identity.as_ref(),
+                    workers,
+                )),
                 Action::Redirect(redirect) => {
                     match CompiledRedirect::compile(redirect, scheme, listener.port, port_offset) {
                         Ok(redirect) => CompiledAction::Redirect(redirect),
@@ -124,13 +127,13 @@ impl Backend {
 }
 
 impl Shares {
-    fn compile(
-        forward: &Forward,
+    pub(crate) fn compile(
+        backends: &[WeightedBackend],
         clusters: &Clusters,
         identity: Option<&Identity>,
         workers: usize,
     ) -> Shares {
-        let weighted = forward.backends.iter().filter(|backend| backend.weight > 0);
+        let weighted = backends.iter().filter(|backend| backend.weight > 0);
         let compiled = |backend: &WeightedBackend| {
             (Backend::compile(backend, clusters, identity), u64::from(backend.weight))
         };

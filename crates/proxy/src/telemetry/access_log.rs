@@ -1,4 +1,4 @@
-//! The access log: a line a request, written by a thread of its own, so that a slow disk delays no request.
+//! The access log: a line a request, connection or flow, written by a thread of its own, so that a slow disk delays no request.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,6 +12,8 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::record::{Record, Summary};
+use super::session::SessionRecord;
+use super::session_lines;
 use crate::options::{AccessLogFormat, AccessLogOptions};
 use crate::proxy::StartError;
 
@@ -69,10 +71,20 @@ impl AccessLog {
     }
 
     pub(crate) fn write(&self, record: &Record) {
-        let line = match self.format {
+        self.line(match self.format {
             AccessLogFormat::Text => text(record),
             AccessLogFormat::Json => json(record),
-        };
+        });
+    }
+
+    pub(crate) fn write_session(&self, record: &SessionRecord) {
+        self.line(match self.format {
+            AccessLogFormat::Text => session_lines::text(record),
+            AccessLogFormat::Json => session_lines::json(record),
+        });
+    }
+
+    fn line(&self, line: String) {
         if self.lines.try_send(line).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use portcullis_http1::Version;
-use portcullis_model::ListenerProtocol;
 
+use super::Session;
 use super::metrics::{DURATION_BUCKETS, WorkerMetrics};
 use crate::reason::Reason;
 use crate::shared::Shared;
@@ -17,6 +17,7 @@ pub(crate) fn render(shared: &Shared) -> String {
     page.connections();
     page.requests();
     page.durations();
+    page.sessions();
     page.upstreams();
     page.certificates();
     if let Some(log) = &shared.access_log {
@@ -126,6 +127,33 @@ impl Page<'_> {
         self.line(&format!("{name}_count"), "", total);
     }
 
+    fn sessions(&mut self) {
+        let name = "portcullis_sessions_total";
+        self.family(
+            name,
+            "counter",
+            "Connections and UDP flows of TLS, TCP and UDP listeners, by how they ended.",
+        );
+        for (session, reason) in
+            Session::ALL.iter().flat_map(|session| Reason::ALL.iter().map(move |reason| (*session, *reason)))
+        {
+            let count = self.sum(|metrics| metrics.sessions_ended(session, reason));
+            if count > 0 {
+                let (protocol, reason) = (session.as_str(), reason.as_str());
+                self.line(name, &format!("protocol=\"{protocol}\",reason=\"{reason}\""), count);
+            }
+        }
+        let received = |metrics: &WorkerMetrics| metrics.session_bytes_received.get();
+        self.single(
+            "portcullis_session_received_bytes_total",
+            "counter",
+            "Bytes from their clients.",
+            received,
+        );
+        let sent = |metrics: &WorkerMetrics| metrics.session_bytes_sent.get();
+        self.single("portcullis_session_sent_bytes_total", "counter", "Bytes to their clients.", sent);
+    }
+
     fn upstreams(&mut self) {
         let counters: [(&str, &str, Read); 5] = [
             ("connects", "Connections opened to endpoints.", |metrics| metrics.upstream_connects.get()),
@@ -147,7 +175,7 @@ impl Page<'_> {
         let mut expiries = BTreeMap::new();
         for served in self.shared.config().ports.values() {
             for table in served.table.listeners() {
-                let ListenerProtocol::Https(Some(tls)) = &table.listener().protocol else { continue };
+                let Some(tls) = table.listener().protocol.tls() else { continue };
                 for certificate in &tls.certificates {
                     let origin = certificate.origin();
                     expiries.insert((origin.namespace.clone(), origin.name.clone()), certificate.not_after());

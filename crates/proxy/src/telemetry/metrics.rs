@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use portcullis_http1::Version;
 
+use super::session::Session;
 use crate::reason::Reason;
 
 /// Upper ends of the buckets of request durations, in milliseconds; one more bucket holds the rest.
@@ -41,6 +42,9 @@ pub(crate) struct WorkerMetrics {
     connections_closed: Counter,
     refused: ByReason,
     ended: ByReason,
+    sessions: [ByReason; Session::ALL.len()],
+    pub(crate) session_bytes_received: Counter,
+    pub(crate) session_bytes_sent: Counter,
     statuses: [Counter; 6],
     versions: [Counter; 4],
     durations: [Counter; DURATION_BUCKETS.len() + 1],
@@ -95,6 +99,19 @@ impl WorkerMetrics {
 
     pub(crate) fn requests_ended(&self, reason: Reason) -> u64 {
         read(&self.ended.0, reason as usize)
+    }
+
+    /// A connection or flow below HTTP has ended.
+    pub(crate) fn session(&self, session: Session, reason: Reason, received: u64, sent: u64) {
+        if let Some(ended) = self.sessions.get(session as usize) {
+            count(&ended.0, reason as usize, 1);
+        }
+        self.session_bytes_received.add(received);
+        self.session_bytes_sent.add(sent);
+    }
+
+    pub(crate) fn sessions_ended(&self, session: Session, reason: Reason) -> u64 {
+        self.sessions.get(session as usize).map_or(0, |ended| read(&ended.0, reason as usize))
     }
 
     /// Answers by the first digit of their status; 0 for requests without an answer.

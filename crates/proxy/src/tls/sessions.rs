@@ -52,7 +52,11 @@ impl Sessions {
         let mut tickets = Tickets::default();
         let mut prepared = Map::default();
         for listener in &port.listeners {
-            let ListenerProtocol::Https(server) = &listener.protocol else { continue };
+            let (ListenerProtocol::Https(server) | ListenerProtocol::TlsTerminate(server, _)) =
+                &listener.protocol
+            else {
+                continue;
+            };
             let known = old_tickets.get(&listener.id);
             let old = before.and_then(|before| before.0.get(&listener.id));
             let tls = match (server, old) {

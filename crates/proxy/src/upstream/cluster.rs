@@ -149,7 +149,7 @@ fn label(address: &EndpointAddress) -> String {
 
 #[cfg(test)]
 mod tests {
-    use portcullis_model::{Endpoint, EndpointState, EndpointsKey, Origin};
+    use portcullis_model::{Endpoint, EndpointState, EndpointsKey, Origin, Transport};
 
     use super::*;
 
@@ -159,7 +159,10 @@ mod tests {
             address: EndpointAddress::Socket(([10, 0, 0, 1], *port).into()),
             state: EndpointState::Ready,
         };
-        Endpoints { key: EndpointsKey { origin, port: 80 }, endpoints: ports.iter().map(endpoint).collect() }
+        Endpoints {
+            key: EndpointsKey { origin, port: 80, transport: Transport::Tcp },
+            endpoints: ports.iter().map(endpoint).collect(),
+        }
     }
 
     #[test]

@@ -135,6 +135,7 @@ impl LocalTarget {
         match self.target.protocol {
             UpstreamProtocol::Http1 => self.target.is_secure() && wish == Wish::Any,
             UpstreamProtocol::Http2 => true,
+            UpstreamProtocol::Tcp | UpstreamProtocol::Tls | UpstreamProtocol::Udp => false,
         }
     }
 
@@ -223,7 +224,7 @@ impl Pools {
         match (shared, endpoint.target.protocol) {
             (Some(place), _) => Some(Connected::Http2(place)),
             (None, UpstreamProtocol::Http1) => self.reuse_idle(endpoint).map(Connected::Http1),
-            (None, UpstreamProtocol::Http2) => None,
+            (None, _) => None,
         }
     }
 
@@ -264,6 +265,19 @@ impl Pools {
         connected.unwrap_or_else(|| Err(connect::failed(Reason::ConnectTimeout)))
     }
 
+    /// A connection that is for one client alone, and carries whatever it says.
+    pub(crate) async fn dial(
+        &self,
+        endpoint: &LocalTarget,
+        timer: &Timer,
+        timeout: Duration,
+    ) -> Result<UpstreamStream, ProxyError> {
+        timer.set(timeout);
+        let opened = within(timer, self.open(endpoint, Wish::Any)).await;
+        timer.clear();
+        opened.unwrap_or_else(|| Err(connect::failed(Reason::ConnectTimeout)))
+    }
+
     async fn open(&self, endpoint: &LocalTarget, wish: Wish) -> Result<UpstreamStream, ProxyError> {
         connect::connect(&endpoint.target, wish, &self.dns, &self.forbidden).await
     }
@@ -289,11 +303,11 @@ impl Pools {
     async fn open_shared(&self, endpoint: &LocalTarget, timer: &Timer) -> Result<Connected, ProxyError> {
         let stream = self.open(endpoint, Wish::Any).await?;
         let http2 = match endpoint.target.protocol {
-            UpstreamProtocol::Http1 => stream.chose_http2(),
             UpstreamProtocol::Http2 if stream.is_tls() && !stream.chose_http2() => {
                 return Err(connect::failed(Reason::UpstreamProtocol));
             }
             UpstreamProtocol::Http2 => true,
+            _ => stream.chose_http2(),
         };
         endpoint.chooses_http1.set(!http2);
         if !http2 {

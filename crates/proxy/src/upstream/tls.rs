@@ -109,6 +109,8 @@ fn offered(protocol: UpstreamProtocol) -> &'static [&'static [u8]] {
     match protocol {
         UpstreamProtocol::Http1 => &[HTTP2, HTTP1],
         UpstreamProtocol::Http2 => &[HTTP2],
+        // What the client says is not ours to name.
+        UpstreamProtocol::Tcp | UpstreamProtocol::Tls | UpstreamProtocol::Udp => &[],
     }
 }
 

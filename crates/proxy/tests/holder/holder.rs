@@ -85,7 +85,7 @@ pub(crate) fn model() -> Arc<Model> {
         routes: Vec::new(),
     };
     let mut model = Model::default();
-    let address = BindAddress { ip: Ipv4Addr::LOCALHOST.into(), port: 0 };
+    let address = BindAddress::tcp(Ipv4Addr::LOCALHOST.into(), 0);
     model.ports.insert(address, Arc::new(Port { listeners: vec![Arc::new(listener)] }));
     Arc::new(model)
 }

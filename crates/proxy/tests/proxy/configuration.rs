@@ -80,7 +80,7 @@ fn a_port_in_use_is_reported_and_bound_when_it_is_free() {
     let backend = Backend::named("web");
     let mut model = portcullis_model::Model::clone(&Gateway::to(backend.address).model());
     let port = model.ports.pop_first().unwrap().1;
-    model.ports.insert(portcullis_model::BindAddress { ip: address.ip(), port: address.port() }, port);
+    model.ports.insert(portcullis_model::BindAddress::tcp(address.ip(), address.port()), port);
     let running = Running::idle(Running::options());
     running.proxy.apply(&model.into());
     let report = running.reports.recv_timeout(PATIENCE).unwrap();

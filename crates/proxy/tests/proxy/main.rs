@@ -16,6 +16,7 @@ mod hygiene;
 mod retry;
 mod smuggling;
 mod support;
+mod tcp;
 mod timeouts;
 mod tls;
 mod upstream_tls;

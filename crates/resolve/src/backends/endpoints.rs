@@ -9,10 +9,10 @@ use portcullis_api::k8s_openapi::api::core::v1::Service;
 use portcullis_api::k8s_openapi::api::discovery::v1::{EndpointConditions, EndpointSlice};
 use portcullis_api::{FieldPath, Kind, ObjectKey};
 use portcullis_model::{
-    Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Hostname, UpstreamScope,
+    Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Hostname, Transport, UpstreamScope,
 };
 
-use super::services::find_port;
+use super::services::{find_port, is_over};
 use crate::causes::BACKEND_OUT_OF_SCOPE;
 use crate::finding::Finding;
 use crate::memo::Query;
@@ -32,7 +32,7 @@ impl Query for EndpointsOf {
         let origin = &self.key.origin;
         let object = |kind| ObjectKey::new(kind, Arc::clone(&origin.namespace), Arc::clone(&origin.name));
         let mut endpoints = match &*origin.kind {
-            "Service" => of_service(view, &object(Kind::Service), self.key.port),
+            "Service" => of_service(view, &object(Kind::Service), self.key.port, self.key.transport),
             "Backend" => of_backend(view, &object(Kind::Backend)),
             _ => Vec::new(),
         };
@@ -55,21 +55,21 @@ pub(super) fn in_scope(view: &View<'_>, address: &EndpointAddress) -> bool {
 }
 
 /// Headless or not, with or without selector: what the EndpointSlices say.
-fn of_service(view: &View<'_>, key: &ObjectKey, port: u16) -> Vec<Endpoint> {
+fn of_service(view: &View<'_>, key: &ObjectKey, port: u16, transport: Transport) -> Vec<Endpoint> {
     let Some(service) = view.service(key) else { return Vec::new() };
     let slices = view.attached(Kind::EndpointSlice, key);
     let slices = slices.iter().filter_map(|slice| view.endpoint_slice(slice));
-    slices.flat_map(|slice| of_slice(&slice, &service, port)).collect()
+    slices.flat_map(|slice| of_slice(&slice, &service, port, transport)).collect()
 }
 
 /// Slice ports are found by the name of the Service's port; both may be nameless.
-fn of_slice(slice: &EndpointSlice, service: &Service, port: u16) -> Vec<Endpoint> {
-    let Some(service_port) = find_port(service, port) else { return Vec::new() };
+fn of_slice(slice: &EndpointSlice, service: &Service, port: u16, transport: Transport) -> Vec<Endpoint> {
+    let Some(service_port) = find_port(service, port, transport) else { return Vec::new() };
     let name = service_port.name.as_deref().unwrap_or_default();
     let ports = slice.ports.iter().flatten();
     let mut numbers = ports
         .filter(|port| port.name.as_deref().unwrap_or_default() == name)
-        .filter(|port| port.protocol.as_deref().is_none_or(|protocol| protocol == "TCP"))
+        .filter(|port| is_over(port.protocol.as_deref(), transport))
         .filter_map(|port| u16::try_from(port.port?).ok().filter(|port| *port != 0));
     let Some(number) = numbers.next() else { return Vec::new() };
     let mut endpoints = Vec::new();

@@ -4,9 +4,8 @@ use portcullis_api::backend::{Backend, BackendType};
 use portcullis_api::{FieldPath, ObjectKey};
 use portcullis_model::{EndpointAddress, UpstreamProtocol};
 
-use super::Refusal;
 use super::endpoints::{address, in_scope};
-use super::protocols::{self, Speech};
+use super::{Refusal, Speech, protocols};
 use crate::backend_tls::BackendTls;
 use crate::causes::{
     BACKEND_ENDPOINT_IGNORED, BACKEND_FALLBACK_NO_EFFECT, BACKEND_GUARDED, BACKEND_LOOPBACK,
@@ -27,12 +26,14 @@ pub(super) fn resolve(view: &View<'_>, key: &ObjectKey, speech: Speech) -> Resul
         let message = format!("{name} is of type {}, which is not forwarded to", backend.spec.backend_type);
         return Err(Refusal::new(&BACKEND_VALUE, message));
     }
-    if backend.spec.tls.is_some() {
+    if speech.is_guardable() && backend.spec.tls.is_some() {
         let message = format!("{name} demands TLS in spec.tls, which is not spoken");
         return Err(Refusal::guarded(&BACKEND_GUARDED, &message));
     }
     let tls = view.get(&BackendTls { backend: key.clone(), port: None });
-    if let Some(Err(why)) = tls.as_ref() {
+    if speech.is_guardable()
+        && let Some(Err(why)) = tls.as_ref()
+    {
         return Err(Refusal::guarded(&BACKEND_GUARDED, why));
     }
     let mut addresses = backend.spec.endpoints.iter().filter_map(address).peekable();

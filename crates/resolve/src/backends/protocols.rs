@@ -2,20 +2,46 @@
 
 use portcullis_api::Kind;
 use portcullis_api::backend::AppProtocol;
-use portcullis_model::UpstreamProtocol;
+use portcullis_model::{Transport, UpstreamProtocol};
 
-/// What a route's requests are, which decides in what they can be passed on.
+/// What a route's requests are, if it has any, which decides in what they can be passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Speech {
+pub(crate) enum Speech {
     /// Any version of HTTP.
     Http,
     /// HTTP/2 alone: its trailers and streams are gRPC's.
     Grpc,
+    /// None: what comes over connections, as it is.
+    Stream,
+    /// None: the client's own TLS, to which nothing is added.
+    PassedThrough,
+    /// None: datagrams.
+    Datagrams,
 }
 
 impl Speech {
+    /// Of a kind of route; where TLS may be passed through, of connections on which it is ended.
     pub(super) fn of(route: Kind) -> Speech {
-        if route == Kind::GrpcRoute { Speech::Grpc } else { Speech::Http }
+        match route {
+            Kind::GrpcRoute => Speech::Grpc,
+            Kind::TlsRoute | Kind::TcpRoute => Speech::Stream,
+            Kind::UdpRoute => Speech::Datagrams,
+            _ => Speech::Http,
+        }
+    }
+
+    pub(super) fn transport(self) -> Transport {
+        if self == Speech::Datagrams { Transport::Udp } else { Transport::Tcp }
+    }
+
+    /// Whether a policy or a `Backend` that demands TLS is heard.
+    pub(super) fn is_guardable(self) -> bool {
+        !matches!(self, Speech::PassedThrough | Speech::Datagrams)
+    }
+
+    /// Whether it matters what a backend says of itself.
+    fn is_requests(self) -> bool {
+        matches!(self, Speech::Http | Speech::Grpc)
     }
 
     /// Where a backend says nothing of the version.
@@ -23,6 +49,9 @@ impl Speech {
         match self {
             Speech::Http => UpstreamProtocol::Http1,
             Speech::Grpc => UpstreamProtocol::Http2,
+            Speech::Stream => UpstreamProtocol::Tcp,
+            Speech::PassedThrough => UpstreamProtocol::Tls,
+            Speech::Datagrams => UpstreamProtocol::Udp,
         }
     }
 
@@ -37,6 +66,9 @@ impl Speech {
 ///
 /// Source: KEP-3726 (`kubernetes.io/…`), IANA service names; `grpc` is what service meshes call it.
 pub(super) fn of_service(app: &str, speech: Speech, over_tls: bool) -> Option<UpstreamProtocol> {
+    if !speech.is_requests() {
+        return Some(speech.plain());
+    }
     match app.to_ascii_lowercase().as_str() {
         "" | "http" => Some(speech.plain()),
         "h2c" | "kubernetes.io/h2c" | "grpc" => Some(UpstreamProtocol::Http2),
@@ -54,7 +86,7 @@ pub(super) fn of_backend(
     over_tls: bool,
 ) -> Result<UpstreamProtocol, &AppProtocol> {
     let mut spoken = speech.plain();
-    for app in list {
+    for app in list.iter().filter(|_| speech.is_requests()) {
         spoken = match app {
             AppProtocol::H2c => Some(UpstreamProtocol::Http2),
             AppProtocol::Ws => speech.websocket(),

@@ -3,7 +3,7 @@
 use portcullis_api::ObjectKey;
 use portcullis_api::k8s_openapi::api::core::v1::{Service, ServicePort};
 
-use portcullis_model::UpstreamProtocol;
+use portcullis_model::{Transport, UpstreamProtocol};
 
 use super::Refusal;
 use super::protocols::{self, Speech};
@@ -29,11 +29,13 @@ pub(super) fn resolve(
     let Some(number) = port else {
         return Err(Refusal::new(&BACKEND_NOT_FOUND, format!("the reference to {name} names no port")));
     };
-    let Some(port) = find_port(&service, number) else {
-        return Err(Refusal::new(&BACKEND_NOT_FOUND, format!("{name} has no TCP port {number}")));
+    let transport = speech.transport();
+    let Some(port) = find_port(&service, number, transport) else {
+        let wanted = protocol_of(transport);
+        return Err(Refusal::new(&BACKEND_NOT_FOUND, format!("{name} has no {wanted} port {number}")));
     };
-    if port.protocol.as_deref().is_some_and(|protocol| protocol != "TCP") {
-        let protocol = port.protocol.as_deref().unwrap_or_default();
+    if !is_over(port.protocol.as_deref(), transport) {
+        let protocol = port.protocol.as_deref().unwrap_or(TCP);
         return Err(Refusal::new(&BACKEND_PROTOCOL, format!("port {number} of {name} is {protocol}")));
     }
     let port_name = port.name.as_deref().unwrap_or_default();
@@ -44,7 +46,7 @@ pub(super) fn resolve(
         return Err(Refusal::new(&BACKEND_PROTOCOL, message));
     };
     match tls.as_ref() {
-        Some(Err(why)) => Err(Refusal::guarded(&BACKEND_GUARDED, why)),
+        Some(Err(why)) if speech.is_guardable() => Err(Refusal::guarded(&BACKEND_GUARDED, why)),
         _ => Ok((number, protocol)),
     }
 }
@@ -53,10 +55,24 @@ pub(super) fn is_external_name(service: &Service) -> bool {
     service.spec.as_ref().and_then(|spec| spec.type_.as_deref()) == Some("ExternalName")
 }
 
-/// The port of this number, a TCP one if there are several.
-pub(super) fn find_port(service: &Service, number: u16) -> Option<&ServicePort> {
+/// What Services call TCP, and mean if they name no protocol.
+const TCP: &str = "TCP";
+
+fn protocol_of(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Tcp => TCP,
+        Transport::Udp => "UDP",
+    }
+}
+
+/// Whether the `protocol` of a port is this transport.
+pub(super) fn is_over(protocol: Option<&str>, transport: Transport) -> bool {
+    protocol.unwrap_or(TCP) == protocol_of(transport)
+}
+
+/// The port of this number, that of the transport if there are several.
+pub(super) fn find_port(service: &Service, number: u16, transport: Transport) -> Option<&ServicePort> {
     let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
     let of_number = || ports.iter().filter(|port| port.port == i32::from(number));
-    let tcp = |port: &&ServicePort| port.protocol.as_deref().is_none_or(|protocol| protocol == "TCP");
-    of_number().find(tcp).or_else(|| of_number().next())
+    of_number().find(|port| is_over(port.protocol.as_deref(), transport)).or_else(|| of_number().next())
 }

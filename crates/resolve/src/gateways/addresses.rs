@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use portcullis_api::gateway::{AddressType, CLUSTER_ROUTABILITY, GatewayAddress};
 use portcullis_api::{FieldPath, ObjectKey};
-use portcullis_model::BindAddress;
+use portcullis_model::{BindAddress, Transport};
 use portcullis_store::{BindFailure, BindOutcome, PublishedAddress};
 
 use crate::Source;
@@ -231,6 +231,7 @@ impl AddressPlan {
 pub(crate) struct Binding {
     pub(crate) gateway: ObjectKey,
     pub(crate) port: u16,
+    pub(crate) transport: Transport,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -252,7 +253,8 @@ impl Query for Binding {
         let plan = view.get(&Addresses { gateway: self.gateway.clone() });
         let (mut refusals, mut pending, mut bound) = (Vec::new(), false, false);
         for ip in &plan.bind {
-            match view.bind_outcome(BindAddress { ip: *ip, port: self.port }) {
+            let address = BindAddress { ip: *ip, port: self.port, transport: self.transport };
+            match view.bind_outcome(address) {
                 None => pending = true,
                 Some(BindOutcome::Bound) => bound = true,
                 // No fault of the listener: the rest is served, and the Gateway says so.

@@ -1,6 +1,6 @@
 //! What a listener claims for itself, and when two claims cannot both be met.
 
-use portcullis_model::HostPattern;
+use portcullis_model::{HostPattern, Transport};
 
 /// A protocol that we know. Whether it is served is up to the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +37,11 @@ impl Protocol {
     /// Whether listeners of the protocol are told apart by hostname (`Listener.hostname`).
     pub(crate) fn has_hostname(self) -> bool {
         !matches!(self, Protocol::Tcp | Protocol::Udp)
+    }
+
+    /// What is bound for the protocol.
+    pub(crate) fn transport(self) -> Transport {
+        if self.over_tcp().is_some() { Transport::Tcp } else { Transport::Udp }
     }
 
     /// What is spoken over TCP, if anything is.

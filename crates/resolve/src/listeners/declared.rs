@@ -5,7 +5,7 @@ use portcullis_api::names::SectionName;
 use portcullis_api::references::SecretObjectRef;
 use portcullis_api::spelling::nearest;
 use portcullis_api::{FieldPath, Kind, ObjectKey};
-use portcullis_model::{HostPattern, TlsOptions};
+use portcullis_model::{HostPattern, TlsOptions, Transport};
 
 use super::claim::{Claim, Protocol};
 use super::kinds;
@@ -59,6 +59,11 @@ pub(crate) struct Termination {
 }
 
 impl Declared {
+    /// What is bound for it.
+    pub(crate) fn transport(&self) -> Transport {
+        self.protocol.map_or(Transport::Tcp, Protocol::transport)
+    }
+
     /// What it claims, if its protocol is one that we know.
     pub(crate) fn claim(&self) -> Option<Claim> {
         Some(Claim { port: self.port, protocol: self.protocol?, hostname: self.hostname.clone() })

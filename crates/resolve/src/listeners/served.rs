@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use portcullis_api::{Kind, ObjectKey};
-use portcullis_model::{BindAddress, HostPattern, Listener, ListenerId, ListenerProtocol, Port};
+use portcullis_model::{BindAddress, HostPattern, Listener, ListenerId, ListenerProtocol, Port, Transport};
 
 use super::claim::Protocol;
 use super::decisions::{Decision, Decisions};
@@ -43,15 +43,18 @@ impl Query for ServedListener {
         let index = self.index(view)?;
         let listeners = view.get(&DeclaredListeners { owner: self.owner.clone() });
         let listener = listeners.get(index)?;
+        let attached = view.get(&ListenerRoutes { owner: self.owner.clone(), name: Arc::clone(&self.name) });
+        let server = || view.get(&ListenerTls { owner: self.owner.clone(), index }).server.clone();
+        let l4 = || attached.all(ServedRoute::l4);
         let protocol = match listener.protocol? {
             Protocol::Http => ListenerProtocol::Http,
-            Protocol::Https => {
-                let tls = view.get(&ListenerTls { owner: self.owner.clone(), index });
-                ListenerProtocol::Https(tls.server.clone())
-            }
-            Protocol::Tls | Protocol::Tcp | Protocol::Udp | Protocol::Http3 => return None,
+            Protocol::Https => ListenerProtocol::Https(server()),
+            Protocol::Tls if listener.tls.is_some() => ListenerProtocol::TlsTerminate(server(), l4()),
+            Protocol::Tls => ListenerProtocol::TlsPassthrough(attached.all(ServedRoute::passed_through)),
+            Protocol::Tcp => ListenerProtocol::Tcp(l4()),
+            Protocol::Udp => ListenerProtocol::Udp(l4()),
+            Protocol::Http3 => return None,
         };
-        let attached = view.get(&ListenerRoutes { owner: self.owner.clone(), name: Arc::clone(&self.name) });
         let client_certificate = view.get(&ClientCertificate { gateway: self.gateway.clone() });
         Some(Arc::new(Listener {
             id: ListenerId {
@@ -67,7 +70,7 @@ impl Query for ServedListener {
                 .as_ref()
                 .and_then(|one| one.as_ref().ok())
                 .cloned(),
-            routes: attached.routes.iter().filter_map(ServedRoute::http).cloned().collect(),
+            routes: attached.all(ServedRoute::http),
         }))
     }
 }
@@ -159,6 +162,7 @@ impl Query for GroupListeners {
 struct ServedPort {
     leader: ObjectKey,
     port: u16,
+    transport: Transport,
     gateways: Arc<[ObjectKey]>,
 }
 
@@ -169,7 +173,8 @@ impl Query for ServedPort {
         let listeners = view.get(&PortListeners { leader: self.leader.clone(), port: self.port });
         let here = listeners.iter().filter(|listener| self.gateways.contains(&listener.gateway));
         let served = here.filter_map(|listener| (*view.get(listener)).clone());
-        Arc::new(Port { listeners: served.collect() })
+        let of_transport = |listener: &Arc<Listener>| listener.protocol.transport() == self.transport;
+        Arc::new(Port { listeners: served.filter(of_transport).collect() })
     }
 }
 
@@ -195,11 +200,14 @@ impl Query for Ports {
             for ip in addresses.collect::<BTreeSet<IpAddr>>() {
                 let here = group.members.iter().filter(|member| member.covers(ip));
                 let gateways: Arc<[ObjectKey]> = here.map(|member| member.gateway.clone()).collect();
-                for port in numbers.keys().copied() {
-                    let gateways = Arc::clone(&gateways);
-                    let served = view.get(&ServedPort { leader: leader.clone(), port, gateways });
+                let transports = [Transport::Tcp, Transport::Udp];
+                for (port, transport) in
+                    numbers.keys().flat_map(|port| transports.map(|transport| (*port, transport)))
+                {
+                    let (leader, gateways) = (leader.clone(), Arc::clone(&gateways));
+                    let served = view.get(&ServedPort { leader, port, transport, gateways });
                     if !served.listeners.is_empty() {
-                        ports.insert(BindAddress { ip, port }, Arc::clone(&*served));
+                        ports.insert(BindAddress { ip, port, transport }, Arc::clone(&*served));
                     }
                 }
             }

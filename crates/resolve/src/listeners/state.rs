@@ -69,7 +69,8 @@ impl Query for ListenerStates {
                     Programmed::No("there is no usable certificate")
                 }
                 (Decision::Accepted, Some(gateway)) => {
-                    match &*view.get(&Binding { gateway: gateway.clone(), port: listener.port }) {
+                    let (gateway, port) = (gateway.clone(), listener.port);
+                    match &*view.get(&Binding { gateway, port, transport: listener.transport() }) {
                         Bound::Yes => Programmed::Yes,
                         Bound::Pending => Programmed::Pending,
                         Bound::Unavailable(why) => Programmed::PortUnavailable(why.clone()),

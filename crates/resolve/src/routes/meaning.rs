@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use portcullis_api::{Kind, ObjectKey};
-use portcullis_model::{Cluster, ClusterKey, Route};
+use portcullis_model::{Cluster, ClusterKey, L4Route, Route};
 
 use crate::attachment::TakenBy;
 use crate::backends::ClusterOf;
 use crate::causes::Cause;
 use crate::finding::{Finding, messages};
-use crate::http_routes;
 use crate::memo::Query;
 use crate::view::View;
+use crate::{http_routes, l4_routes};
 
 /// What a route means. Nothing if it does not exist, or is of a kind that is not served.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,18 +39,56 @@ pub(crate) type RouteRefusal = (&'static Cause, Arc<str>);
 pub(crate) enum ServedRoute {
     /// Requests.
     Http(Arc<Route>),
+    /// TLS connections, where TLS is ended here and where it is passed through: what guards a backend concerns the one
+    /// alone.
+    Tls { terminated: Arc<L4Route>, passed_through: Arc<L4Route> },
+    /// Connections or datagrams.
+    L4(Arc<L4Route>),
+}
+
+impl RouteMeaning {
+    /// Of a route that has nothing to be refused for.
+    pub(crate) fn plain(
+        route: ServedRoute,
+        unresolved: Vec<Finding>,
+        findings: Vec<Finding>,
+    ) -> RouteMeaning {
+        RouteMeaning { route, refusal: None, dropped: None, unresolved, findings }
+    }
 }
 
 impl ServedRoute {
     /// The route, if it takes requests.
     pub(crate) fn http(&self) -> Option<&Arc<Route>> {
-        let ServedRoute::Http(route) = self;
-        Some(route)
+        match self {
+            ServedRoute::Http(route) => Some(route),
+            ServedRoute::Tls { .. } | ServedRoute::L4(_) => None,
+        }
+    }
+
+    /// The route, if it takes connections or datagrams.
+    pub(crate) fn l4(&self) -> Option<&Arc<L4Route>> {
+        match self {
+            ServedRoute::L4(route) | ServedRoute::Tls { terminated: route, .. } => Some(route),
+            ServedRoute::Http(_) => None,
+        }
+    }
+
+    /// The route, if it takes TLS connections that are passed through.
+    pub(crate) fn passed_through(&self) -> Option<&Arc<L4Route>> {
+        match self {
+            ServedRoute::Tls { passed_through, .. } => Some(passed_through),
+            ServedRoute::Http(_) | ServedRoute::L4(_) => None,
+        }
     }
 
     fn clusters(&self) -> Vec<ClusterKey> {
         match self {
             ServedRoute::Http(route) => http_routes::clusters(route).collect(),
+            ServedRoute::L4(route) => l4_routes::clusters(route).collect(),
+            ServedRoute::Tls { terminated, passed_through } => {
+                l4_routes::clusters(terminated).chain(l4_routes::clusters(passed_through)).collect()
+            }
         }
     }
 }
@@ -61,6 +99,7 @@ impl Query for Meaning {
     fn compute(&self, view: &View<'_>) -> Option<RouteMeaning> {
         let mut meaning = match self.route.kind {
             Kind::HttpRoute => http_routes::read(view, &self.route)?,
+            Kind::TlsRoute | Kind::TcpRoute | Kind::UdpRoute => l4_routes::read(view, &self.route)?,
             _ => return None,
         };
         meaning.unresolved.sort_by_key(|finding| rank(finding.cause.reason));

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use portcullis_api::{Diagnostic, FieldPath, Kind, ObjectKey, Rule, Severity};
-use portcullis_model::{EndpointsKey, Origin, UpstreamScope};
+use portcullis_model::{EndpointsKey, Origin, Transport, UpstreamScope};
 use portcullis_resolve::{Engine, Resolver, Status, resolve};
 use portcullis_store::{Change, Refusal, Report, ReportKey, Store};
 use serde_json::{Value, json};
@@ -155,7 +155,8 @@ fn backends_on_this_machine_or_its_link_are_dropped_unless_allowed() {
     let gateway = json!({"Gateway": "gw", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]});
     let resolved = resolve(&store(&[backend, doors, gateway, route]), &engine());
     let origin = Origin { kind: "Backend".into(), namespace: "default".into(), name: "mixed".into() };
-    let endpoints = &resolved.model.endpoints[&EndpointsKey { origin, port: 0 }].endpoints;
+    let endpoints =
+        &resolved.model.endpoints[&EndpointsKey { origin, port: 0, transport: Transport::Tcp }].endpoints;
     let left: Vec<String> = endpoints.iter().map(|endpoint| format!("{:?}", endpoint.address)).collect();
     assert_eq!(left, ["Socket(10.0.0.9:80)", "Socket(127.0.0.2:80)"]);
     let key = |name: &str| ObjectKey::new(Kind::Backend, "default", name);

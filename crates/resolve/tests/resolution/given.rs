@@ -68,6 +68,10 @@ fn report(point: &str, outcome: &Value) -> Result<Report, String> {
         Some((gateway, "taken")) => return Ok(Report::Taken(key_of(&format!("Gateway/{gateway}"))?, ips()?)),
         _ => {}
     }
+    let (point, transport) = match point.strip_suffix("/udp") {
+        Some(point) => (point, Transport::Udp),
+        None => (point, Transport::Tcp),
+    };
     let address = point.parse().map_err(|_| format!("{point} is no address and port"))?;
     let text = outcome.as_str().unwrap_or_default();
     let failure = match text {
@@ -79,11 +83,12 @@ fn report(point: &str, outcome: &Value) -> Result<Report, String> {
     };
     let message: Arc<str> = format!("{point} {text}").into();
     let outcome = failure.map_or(BindOutcome::Bound, |failure| BindOutcome::Failed { failure, message });
-    Ok(Report::Bind(BindPoint { transport: Transport::Tcp, address }, outcome))
+    Ok(Report::Bind(BindPoint { transport, address }, outcome))
 }
 
 /// The object of an entry such as `{Gateway: other/gw, created: 2026-01-01, listeners: […]}`: the first key is
-/// the kind, `created`, `labels` and `generation` are metadata, and the rest is the spec.
+/// the kind, `created`, `labels` and `generation` are metadata, `apiVersion` is another than the first version, and the
+/// rest is the spec.
 pub(crate) fn objects(entry: &Value) -> Result<Vec<Object>, String> {
     let fields = entry.as_object().ok_or("an object is no mapping")?;
     let named = fields.iter().find(|(key, _)| kind_of(key).is_ok());
@@ -106,8 +111,8 @@ pub(crate) fn objects(entry: &Value) -> Result<Vec<Object>, String> {
         }
     }
     let mut extra = Vec::new();
-    let mut object =
-        json!({"apiVersion": key.kind.api_version(), "kind": key.kind.as_str(), "metadata": metadata});
+    let version = spec.remove("apiVersion").unwrap_or_else(|| json!(key.kind.api_version()));
+    let mut object = json!({"apiVersion": version, "kind": key.kind.as_str(), "metadata": metadata});
     fill(&key, &mut spec, &mut object, &mut extra)?;
     let mut objects = vec![admitted(object)?];
     for object in extra {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portcullis_model::{
     Action, Cors, Endpoint, EndpointState, EndpointsKey, Filter, HeaderModifier, HeaderName, HeaderValue,
     HostPattern, Listed, ListenerProtocol, Match, Model, Origins, PathMatch, PathRewrite, Route, Rule,
-    SubjectName, TlsServer, Trust, UpstreamProtocol, ValueMatch,
+    SubjectName, TlsServer, Transport, Trust, UpstreamProtocol, ValueMatch, WeightedBackend,
 };
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,7 @@ pub(crate) fn check(expected: &Value, model: &Model, failures: &mut Vec<String>)
             "ports" => ports(model),
             "routes" => routes(model),
             "rules" => rules(model),
+            "shares" => shares(model),
             "hostnames" => hostnames(model),
             "matches" => matches(model),
             "filters" => filters(model),
@@ -52,7 +53,11 @@ fn named(expected: &Value, found: &Value) -> Value {
 fn ports(model: &Model) -> Map<String, Value> {
     let ports = model.ports.iter().map(|(address, port)| {
         let names: Vec<String> = port.listeners.iter().map(|listener| listener_name(&listener.id)).collect();
-        (std::net::SocketAddr::new(address.ip, address.port).to_string(), names.into())
+        let over = match address.transport {
+            Transport::Tcp => "",
+            Transport::Udp => "/udp",
+        };
+        (format!("{}{over}", std::net::SocketAddr::new(address.ip, address.port)), names.into())
     });
     ports.collect()
 }
@@ -68,8 +73,9 @@ fn listener_name(id: &portcullis_model::ListenerId) -> String {
 fn routes(model: &Model) -> Map<String, Value> {
     let mut routes = Map::new();
     for listener in model.ports.values().flat_map(|port| &port.listeners) {
-        let mut names: Vec<String> =
-            listener.routes.iter().map(|route| route.origin.name.to_string()).collect();
+        let below = listener.protocol.l4_routes().iter().map(|route| &route.origin);
+        let origins = listener.routes.iter().map(|route| &route.origin).chain(below);
+        let mut names: Vec<String> = origins.map(|origin| origin.name.to_string()).collect();
         names.sort();
         routes.insert(listener_name(&listener.id), names.into());
     }
@@ -79,6 +85,18 @@ fn routes(model: &Model) -> Map<String, Value> {
 /// `route: [what each rule does…]`, such as `web:80 90, 500 backend_invalid 10`, `redirect 302`, `500 rule_invalid`.
 fn rules(model: &Model) -> Map<String, Value> {
     by_route(model, |route| route.rules.iter().map(|rule| action(&rule.action)).collect())
+}
+
+/// `owner/listener: {route: what its backends get}`, below HTTP, written as in [`rules`].
+fn shares(model: &Model) -> Map<String, Value> {
+    let mut shares = Map::new();
+    for listener in model.ports.values().flat_map(|port| &port.listeners) {
+        let routes = listener.protocol.l4_routes().iter();
+        let of_listener =
+            routes.map(|route| (route.origin.name.to_string(), backends(&route.backends).into()));
+        shares.insert(listener_name(&listener.id), Value::Object(of_listener.collect()));
+    }
+    shares
 }
 
 fn by_route(model: &Model, tell: impl Fn(&Route) -> Value) -> Map<String, Value> {
@@ -263,6 +281,22 @@ fn by_server(model: &Model, tell: impl Fn(&TlsServer) -> Value) -> Map<String, V
     told
 }
 
+fn backends(backends: &[WeightedBackend]) -> String {
+    let shares = backends.iter().map(|backend| match &backend.target {
+        portcullis_model::Target::Cluster(key) => {
+            let protocol = match key.protocol {
+                UpstreamProtocol::Http2 => " http2",
+                _ => "",
+            };
+            format!("{}{protocol} {}", named_backend(&key.endpoints), backend.weight)
+        }
+        portcullis_model::Target::Fail(failure) => {
+            format!("{} {} {}", failure.status, failure.reason.as_str(), backend.weight)
+        }
+    });
+    shares.collect::<Vec<_>>().join(", ")
+}
+
 fn action(action: &Action) -> String {
     match action {
         Action::Redirect(redirect) => {
@@ -274,21 +308,7 @@ fn action(action: &Action) -> String {
             format!("redirect {}{parts}", redirect.status)
         }
         Action::Fail(failure) => format!("{} {}", failure.status, failure.reason.as_str()),
-        Action::Forward(forward) => {
-            let shares = forward.backends.iter().map(|backend| match &backend.target {
-                portcullis_model::Target::Cluster(key) => {
-                    let protocol = match key.protocol {
-                        UpstreamProtocol::Http1 => "",
-                        UpstreamProtocol::Http2 => " http2",
-                    };
-                    format!("{}{protocol} {}", named_backend(&key.endpoints), backend.weight)
-                }
-                portcullis_model::Target::Fail(failure) => {
-                    format!("{} {} {}", failure.status, failure.reason.as_str(), backend.weight)
-                }
-            });
-            shares.collect::<Vec<_>>().join(", ")
-        }
+        Action::Forward(forward) => backends(&forward.backends),
     }
 }
 

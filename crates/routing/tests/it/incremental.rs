@@ -128,7 +128,7 @@ fn another_scheme_compiles_anew() {
     let compiled = crate::build::with_request("GET a/", &[], |request| {
         *table.listeners()[0].lookup(request).unwrap().entry().compiled()
     });
-    assert_eq!(compiled, Scheme::Https);
+    assert_eq!(compiled, Some(Scheme::Https));
 }
 
 /// A listener keeps its table wherever in the port's list it stands.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use portcullis_model::{
     Age, ClusterKey, Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Failure,
     FailureReason, Forward, HeaderMatch, HeaderName, ListenerId, Origin, Pattern, QueryMatch, Redirect,
-    RuleId, Timeouts, UpstreamProtocol, WeightedBackend,
+    RuleId, Timeouts, Transport, UpstreamProtocol, WeightedBackend,
 };
 
 use super::*;
@@ -18,7 +18,7 @@ fn any() -> Match {
 }
 
 fn backend(name: &str, weight: u32) -> WeightedBackend {
-    let endpoints = EndpointsKey { origin: origin("Service", name), port: 80 };
+    let endpoints = EndpointsKey { origin: origin("Service", name), port: 80, transport: Transport::Tcp };
     WeightedBackend {
         origin: origin("Service", name),
         port: Some(80),
@@ -63,9 +63,9 @@ fn listener(
 fn model(addresses: &[IpAddr], listeners: Vec<Arc<Listener>>) -> Model {
     let port = Arc::new(Port { listeners });
     let ports: BTreeMap<_, _> =
-        addresses.iter().map(|ip| (BindAddress { ip: *ip, port: 80 }, Arc::clone(&port))).collect();
+        addresses.iter().map(|ip| (BindAddress::tcp(*ip, 80), Arc::clone(&port))).collect();
     let endpoints = ["a", "b"].map(|name| {
-        let key = EndpointsKey { origin: origin("Service", name), port: 80 };
+        let key = EndpointsKey { origin: origin("Service", name), port: 80, transport: Transport::Tcp };
         let address = EndpointAddress::Socket("192.0.2.1:80".parse().unwrap());
         let endpoints = vec![Endpoint { address, state: EndpointState::Ready }];
         (key.clone(), Arc::new(Endpoints { key, endpoints }))

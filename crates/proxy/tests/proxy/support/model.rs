@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use portcullis_model::{
     Action, Age, BindAddress, Certificate, Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState,
-    Endpoints, EndpointsKey, Filter, Forward, HostPattern, Listener, ListenerId, ListenerProtocol, Match,
-    Model, Origin, PathMatch, Port, Retry, Route, Rule, RuleId, Target, Timeouts, UpstreamProtocol,
-    UpstreamTls, WeightedBackend,
+    Endpoints, EndpointsKey, Filter, Forward, HostPattern, L4Route, Listener, ListenerId, ListenerProtocol,
+    Match, Model, Origin, PathMatch, Port, Retry, Route, Rule, RuleId, Target, Timeouts, Transport,
+    UpstreamProtocol, UpstreamTls, WeightedBackend,
 };
 
 /// The listeners of one address, and the backends by name.
@@ -33,11 +33,44 @@ pub(crate) fn origin(kind: &str, name: &str) -> Origin {
     Origin { kind: kind.into(), namespace: "default".into(), name: name.into() }
 }
 
-/// Backends whose name ends in `-h2c` speak that.
-fn cluster_key(name: &str) -> ClusterKey {
-    let endpoints = EndpointsKey { origin: origin("Service", name), port: 80 };
-    let http2 = name.ends_with("-h2c");
-    ClusterKey { endpoints, protocol: if http2 { UpstreamProtocol::Http2 } else { UpstreamProtocol::Http1 } }
+/// The protocol of requests to a backend: those whose name ends in `-h2c` speak that.
+fn requests(name: &str) -> UpstreamProtocol {
+    if name.ends_with("-h2c") { UpstreamProtocol::Http2 } else { UpstreamProtocol::Http1 }
+}
+
+fn cluster_key(name: &str, protocol: UpstreamProtocol) -> ClusterKey {
+    let transport = if protocol == UpstreamProtocol::Udp { Transport::Udp } else { Transport::Tcp };
+    ClusterKey { endpoints: EndpointsKey { origin: origin("Service", name), port: 80, transport }, protocol }
+}
+
+/// A route below HTTP, younger than those before it in the alphabet, to backends with weights.
+pub(crate) fn l4_route(
+    name: &str,
+    hostnames: &[&str],
+    protocol: UpstreamProtocol,
+    backends: &[(&str, u32)],
+) -> Arc<L4Route> {
+    Arc::new(L4Route {
+        origin: origin("L4Route", name),
+        age: Age::UNKNOWN,
+        hostnames: hostnames.iter().map(|name| HostPattern::parse(name)).collect(),
+        backends: backends.iter().map(|backend| weighted(backend, protocol)).collect(),
+    })
+}
+
+/// A TCP listener's route to backends with weights.
+pub(crate) fn tcp_route(backends: &[(&str, u32)]) -> Arc<L4Route> {
+    l4_route("tcp", &[""], UpstreamProtocol::Tcp, backends)
+}
+
+fn weighted((name, weight): &(&str, u32), protocol: UpstreamProtocol) -> WeightedBackend {
+    WeightedBackend {
+        origin: origin("Service", name),
+        port: Some(80),
+        weight: *weight,
+        target: Target::Cluster(cluster_key(name, protocol)),
+        filters: Vec::new(),
+    }
 }
 
 pub(crate) fn prefix(path: &str) -> Match {
@@ -105,13 +138,7 @@ impl Rules {
 }
 
 pub(crate) fn forward(backends: &[(&str, u32)]) -> Action {
-    let backend = |(name, weight): &(&str, u32)| WeightedBackend {
-        origin: origin("Service", name),
-        port: Some(80),
-        weight: *weight,
-        target: Target::Cluster(cluster_key(name)),
-        filters: Vec::new(),
-    };
+    let backend = |backend: &(&str, u32)| weighted(backend, requests(backend.0));
     Action::Forward(Forward { backends: backends.iter().map(backend).collect() })
 }
 
@@ -141,6 +168,13 @@ impl Gateway {
             routes: vec![rules.route()],
         }));
         self
+    }
+
+    /// A listener below HTTP.
+    pub(crate) fn below(self, hostname: &str, protocol: ListenerProtocol) -> Gateway {
+        let mut gateway = self.listener(hostname, protocol, Rules::new());
+        Arc::make_mut(gateway.listeners.last_mut().unwrap()).routes.clear();
+        gateway
     }
 
     pub(crate) fn backend(self, name: &str, addresses: &[SocketAddr]) -> Gateway {
@@ -179,22 +213,33 @@ impl Gateway {
 
     pub(crate) fn model(&self) -> Arc<Model> {
         let mut model = Model::default();
-        let port = Arc::new(Port { listeners: self.listeners.clone() });
         let first = self.instead.unwrap_or(Ipv4Addr::LOCALHOST.into());
-        for ip in self.also.iter().copied().chain([first]) {
-            model.ports.insert(BindAddress { ip, port: 0 }, Arc::clone(&port));
+        for transport in [Transport::Tcp, Transport::Udp] {
+            let of_transport = |one: &&Arc<Listener>| one.protocol.transport() == transport;
+            let port = Port { listeners: self.listeners.iter().filter(of_transport).cloned().collect() };
+            if port.listeners.is_empty() {
+                continue;
+            }
+            let port = Arc::new(port);
+            for ip in self.also.iter().copied().chain([first]) {
+                model.ports.insert(BindAddress { ip, port: 0, transport }, Arc::clone(&port));
+            }
         }
         for (name, addresses) in &self.backends {
-            let key = cluster_key(name);
             let endpoint = |address: &EndpointAddress| Endpoint {
                 address: address.clone(),
                 state: EndpointState::Ready,
             };
-            let endpoints = addresses.iter().map(endpoint).collect();
-            let tls = self.tls.get(name).cloned();
-            let endpoints = Endpoints { key: key.endpoints.clone(), endpoints };
-            Arc::make_mut(&mut model.endpoints).insert(key.endpoints.clone(), Arc::new(endpoints));
-            Arc::make_mut(&mut model.clusters).insert(key.clone(), Arc::new(Cluster { key, tls }));
+            let all: Vec<Endpoint> = addresses.iter().map(endpoint).collect();
+            use UpstreamProtocol::{Tcp, Tls, Udp};
+            for protocol in [requests(name), Tcp, Tls, Udp] {
+                let key = cluster_key(name, protocol);
+                let guarded = !matches!(protocol, Tls | Udp);
+                let tls = self.tls.get(name).filter(|_| guarded).cloned();
+                let endpoints = Endpoints { key: key.endpoints.clone(), endpoints: all.clone() };
+                Arc::make_mut(&mut model.endpoints).insert(key.endpoints.clone(), Arc::new(endpoints));
+                Arc::make_mut(&mut model.clusters).insert(key.clone(), Arc::new(Cluster { key, tls }));
+            }
         }
         Arc::new(model)
     }

@@ -24,6 +24,44 @@ pub(super) fn grpc_route(name: &'static str, picks: &mut Picks<'_>) -> Value {
     json!({"GRPCRoute": name, "parentRefs": parents(picks)})
 }
 
+pub(super) fn tls_route(name: &'static str, picks: &mut Picks<'_>) -> Value {
+    let mut route = l4_route("TLSRoute", name, picks);
+    route["hostnames"] =
+        picks.value(json!([["a.example.com"], ["*.example.com", "x.a.example.com"], ["other.test"]]));
+    route
+}
+
+pub(super) fn tcp_route(name: &'static str, picks: &mut Picks<'_>) -> Value {
+    l4_route("TCPRoute", name, picks)
+}
+
+pub(super) fn udp_route(name: &'static str, picks: &mut Picks<'_>) -> Value {
+    l4_route("UDPRoute", name, picks)
+}
+
+/// Of v1alpha2 now and then, which may have several rules.
+fn l4_route(kind: &str, name: &'static str, picks: &mut Picks<'_>) -> Value {
+    let mut rules = vec![json!({"backendRefs": l4_backends(picks)})];
+    let mut route = json!({kind: name, "parentRefs": parents(picks)});
+    if picks.chance(4) {
+        route["apiVersion"] = json!("gateway.networking.k8s.io/v1alpha2");
+        rules.push(json!({"backendRefs": l4_backends(picks)}));
+    }
+    route["rules"] = rules.into();
+    route
+}
+
+fn l4_backends(picks: &mut Picks<'_>) -> Value {
+    let external = json!({"group": "gateway.envoyproxy.io", "kind": "Backend", "name": "ext"});
+    picks.value(json!([
+        [{"name": "app", "port": 80}],
+        [{"name": "app", "port": 80, "weight": 9}, {"name": "missing", "port": 80}],
+        [{"name": "app", "port": 82}, {"name": "app", "port": 80, "namespace": "other"}],
+        [external, {"name": "app", "port": 81, "weight": 0}],
+        [{"name": "app", "port": 80, "weight": 0}],
+    ]))
+}
+
 fn parents(picks: &mut Picks<'_>) -> Value {
     picks.value(json!([
         [{"name": "gw", "namespace": "default"}],
