@@ -54,7 +54,8 @@ fn agrees_with_httparse(input: &[u8], used: usize, head: &RequestHead) {
     let mut other = httparse::Request::new(&mut fields);
     assert_eq!(other.parse(input), Ok(httparse::Status::Complete(used)));
     assert_eq!(other.method.map(str::as_bytes), Some(head.method_name()));
-    if head.scheme().is_none() {
+    // The authority of a target takes the place of Host.
+    if head.scheme().is_none() && head.method_name() != b"CONNECT" {
         let theirs = other.headers.iter().map(|field| (field.name.as_bytes(), field.value));
         assert!(theirs.eq(head.fields.iter().map(|(name, value, _)| (name, value))));
     }
