@@ -35,11 +35,11 @@ pub(crate) async fn connect(
     timer: &Timer,
     record: &mut SessionRecord,
 ) -> Result<UpstreamStream, Reason> {
-    let taken = worker.pools.take(cluster).map_err(|error| error.reason)?;
+    let mut taken = worker.pools.take(cluster).map_err(|error| error.reason)?;
     let timeout = worker.shared.options.limits.connect_timeout;
     let mut failed = Reason::NoEndpoint;
-    for attempt in 0..taken.endpoints().min(2) {
-        let Some(endpoint) = taken.endpoint(attempt) else { break };
+    for _ in 0..taken.endpoints().min(2) {
+        let Some(endpoint) = taken.endpoint() else { break };
         record.endpoint = Some(Rc::clone(endpoint));
         record.attempts += 1;
         worker.metrics.upstream_connects.add(1);
@@ -48,6 +48,7 @@ pub(crate) async fn connect(
             Err(error) => failed = error.reason,
         }
         worker.metrics.upstream_connect_failures.add(1);
+        taken.next();
     }
     Err(failed)
 }
