@@ -138,6 +138,20 @@ object! {
     }
 }
 
+impl From<&BackendObjectRef> for BackendRef {
+    /// With the whole traffic for its share.
+    fn from(backend: &BackendObjectRef) -> Self {
+        Self {
+            group: backend.group.clone(),
+            kind: backend.kind.clone(),
+            name: backend.name.clone(),
+            namespace: backend.namespace.clone(),
+            port: backend.port,
+            weight: 1,
+        }
+    }
+}
+
 impl From<&BackendRef> for BackendObjectRef {
     fn from(backend: &BackendRef) -> Self {
         Self {

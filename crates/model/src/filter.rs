@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Cors, Hostname};
+use crate::{Cors, Hostname, Mirror};
 
 /// A header's name: lower case, a token (RFC 9110 §5.1).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +61,8 @@ pub enum Filter {
     Rewrite(RewriteUrl),
     /// Lets browsers use the route from other origins. At most one a rule, and none of a backend.
     Cors(Cors),
+    /// Sends a copy of some requests elsewhere, as the rule's filters leave them.
+    Mirror(Mirror),
 }
 
 /// What happens to headers: `set`, then `add`, then `remove`; a name stands in one of them only.

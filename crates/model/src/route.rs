@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Age, ClusterKey, Cors, Filter, HostPattern, Match, Origin, Redirect, Retry, RuleId};
+use crate::{Age, ClusterKey, Cors, Filter, HostPattern, Match, Mirror, Origin, Redirect, Retry, RuleId};
 
 /// A route as one listener takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,14 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Where copies of requests go.
+    pub fn mirrors(&self) -> impl Iterator<Item = &Mirror> {
+        self.filters.iter().filter_map(|filter| match filter {
+            Filter::Mirror(mirror) => Some(mirror),
+            _ => None,
+        })
+    }
+
     /// What browsers are told about requests of other origins, if anything.
     #[must_use]
     pub fn cors(&self) -> Option<&Cors> {

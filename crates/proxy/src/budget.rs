@@ -1,4 +1,4 @@
-//! Memory that many requests want and all together may have only so much of.
+//! Memory and places that many requests want and all together may have only so many of.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -51,6 +51,31 @@ impl Share {
 impl Drop for Share {
     fn drop(&mut self) {
         self.shrink(self.held);
+    }
+}
+
+/// How many may do something at the same time.
+pub(crate) struct Places(Cell<usize>);
+
+/// The right to be one of them, until this is dropped.
+pub(crate) struct Taken(Rc<Places>);
+
+impl Places {
+    /// So many.
+    pub(crate) fn new(places: usize) -> Rc<Places> {
+        Rc::new(Places(Cell::new(places)))
+    }
+
+    /// A place, if one is free.
+    pub(crate) fn take(self: &Rc<Places>) -> Option<Taken> {
+        self.0.set(self.0.get().checked_sub(1)?);
+        Some(Taken(Rc::clone(self)))
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.0.0.set(self.0.0.get() + 1);
     }
 }
 

@@ -1,8 +1,8 @@
 //! One request and its answer, whatever version of HTTP the client speaks.
 //!
 //! Read in this order: [`route`] (which rule), [`identity`] (who asks), [`forward`] (to which endpoint),
-//! [`attempts`] (and again if that is safe), [`endpoint`] (over which version), [`relay`] (both bodies, in one task), [`answer`] (what the proxy
-//! says itself).
+//! [`attempts`] (and again if that is safe), [`endpoint`] (over which version), [`relay`] (both bodies, in one task),
+//! [`mirror`] (copies), [`answer`] (what the proxy says itself).
 
 mod answer;
 mod attempts;
@@ -10,6 +10,7 @@ mod deadlines;
 mod endpoint;
 mod forward;
 mod identity;
+mod mirror;
 mod outgoing;
 mod relay;
 mod route;
@@ -28,7 +29,8 @@ use crate::buffers::InBuf;
 use crate::error::{ProxyError, Stage};
 use crate::reason::Reason;
 use crate::scratch::Scratch;
-use crate::tables::{CompiledRule, ServedPort, rule::CompiledAction};
+use crate::tables::rule::{CompiledAction, CompiledTarget};
+use crate::tables::{CompiledRule, ServedPort};
 use crate::telemetry::{Record, Summary};
 use crate::timer::Timer;
 use crate::upstream::UpstreamStream;
@@ -142,7 +144,7 @@ async fn attempt<D: Downstream>(
     identity::settle(around, &mut scratch.request, record);
     let routed = route::route(around, &mut scratch.request, record)?;
     let rule: &CompiledRule = routed.entry.compiled();
-    if let Some(cors) = rule.filters.cors() {
+    if let Some(cors) = rule.treatment.filters.cors() {
         cors.decide(&scratch.request, &mut scratch.cors);
         if routed.preflight {
             cors.decide_preflight(&scratch.request, &mut scratch.cors);
@@ -162,7 +164,11 @@ async fn attempt<D: Downstream>(
         }
         CompiledAction::Forward(shares) => {
             let backend = shares.next(around.worker.index).ok_or(ProxyError::internal(Stage::Route))?;
-            forward::forward(around, scratch, down, record, (rule, backend), routed.prefix_len).await
+            if !rule.mirrors.is_empty() && matches!(backend.target, CompiledTarget::Cluster(_)) {
+                mirror::begin(around, scratch, rule, routed.prefix_len);
+            }
+            let backend = (&rule.treatment, backend);
+            forward::forward(around, scratch, down, record, backend, routed.prefix_len).await
         }
     }
 }

@@ -30,6 +30,7 @@ impl Filters {
                 Filter::RequestHeaders(modifier) => compiled.request.extend(modifier),
                 Filter::ResponseHeaders(modifier) => compiled.response.extend(modifier),
                 Filter::Rewrite(rewrite) => compiled.rewrite = Some(rewrite.clone()),
+                Filter::Mirror(_) => {} // no change of the request
                 Filter::Cors(cors) => compiled.cors = Some(Box::new(CompiledCors::compile(cors))),
             }
         }

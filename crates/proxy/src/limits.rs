@@ -259,6 +259,14 @@ limits! {
          the five minutes below which gRPC servers take pings for abuse.";
     upstream_h2_ping_timeout: Duration = Duration::from_secs(20), "upstream-h2-ping-timeout",
         "Waiting for the answer to that; then the connection and its requests end.";
+    mirror_requests: usize = 1_000, "mirror-requests",
+        "Copies of requests on their way to mirrors, a worker; there are no more. Keeps slow mirrors from taking every \
+         connection.";
+    mirror_bytes: Bytes = Bytes(256 << 10), "mirror-bytes",
+        "How much of a body waits in memory for a mirror; a slower one loses its copy, so that it never slows the \
+         request.";
+    mirror_timeout: Duration = Duration::from_secs(15), "mirror-timeout",
+        "Answering a copy, once it was taken. Nobody waits for the answer; bounds what a mirror that hangs holds.";
     upstream_head_bytes: Bytes = Bytes(64 << 10), in HEADS, "upstream-head-bytes",
         "Status line and fields of an answer; more is answered with 502.";
     interim_responses: usize = 16, "interim-responses",

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::LocalOptions;
 use tokio::sync::{mpsc, watch};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Places};
 use crate::buffers::Buffers;
 use crate::listen::{OpenPort, accept};
 use crate::scratch::Scratches;
@@ -35,6 +35,10 @@ pub(crate) struct Worker {
     pub(crate) buffers: Rc<Buffers>,
     pub(crate) scratches: Scratches,
     pub(crate) pools: Pools,
+    /// For copies of bodies.
+    pub(crate) copies: Rc<Budget>,
+    /// Copies of requests on their way.
+    pub(crate) mirrored: Rc<Places>,
     view: View,
     wheel: Rc<Wheel>,
     random: Cell<u64>,
@@ -155,6 +159,8 @@ impl Worker {
             metrics,
             scratches: Scratches::new(&buffers, &copies, &shared.options.limits),
             buffers,
+            mirrored: Places::new(shared.options.limits.mirror_requests),
+            copies,
             pools: Pools::new(&shared.options.limits, forbidden),
             view: View::default(),
             wheel: Wheel::new(),

@@ -154,6 +154,11 @@ impl Url<'_> {
                     .as_ref()
                     .map(|change| Change { before: self.path.to_owned(), after: self.rewritten(change) }),
             },
+            Filter::Mirror(mirror) => FilterView::RequestMirror {
+                object: Object::of(&mirror.origin),
+                port: mirror.port,
+                share: f64::from(mirror.share.numerator) * 100.0 / f64::from(mirror.share.denominator.max(1)),
+            },
             Filter::Cors(cors) => FilterView::Cors(cors_view(cors, question)),
         }
     }

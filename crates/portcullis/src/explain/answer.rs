@@ -150,7 +150,7 @@ pub(crate) struct RuleView {
 }
 
 /// A filter and what it does to this request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type")]
 pub(crate) enum FilterView {
     RequestHeaderModifier(HeadersView),
@@ -165,6 +165,13 @@ pub(crate) enum FilterView {
         host: Option<Change>,
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<Change>,
+    },
+    RequestMirror {
+        object: Object,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        port: Option<u16>,
+        /// Of the requests, in percent.
+        share: f64,
     },
     #[serde(rename = "CORS")]
     Cors(CorsView),

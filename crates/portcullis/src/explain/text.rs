@@ -146,6 +146,10 @@ fn filter(filter: &FilterView) -> String {
             let changes: Vec<_> = change("host", host).into_iter().chain(change("path", path)).collect();
             format!("rewrite: {}", changes.join(", "))
         }
+        FilterView::RequestMirror { object: mirror, port, share } => {
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+            format!("a copy of {}% to {}{port}", (share * 10.0).round() / 10.0, object(mirror))
+        }
         FilterView::Cors(cors) => cors_text(cors),
     }
 }

@@ -65,7 +65,7 @@ pub(super) async fn redirect<D: Downstream>(
     scratch.response.start(Version::Http11, redirect.status);
     scratch.response.fields.push(b"location", &location);
     scratch.cors.apply(&mut scratch.response.fields);
-    rule.filters.on_response(&mut scratch.response);
+    rule.treatment.filters.on_response(&mut scratch.response);
     send(scratch, down, record, around).await
 }
 

@@ -12,7 +12,7 @@ use super::{Downstream, Outgoing, Surroundings};
 use crate::error::{ProxyError, Replay, Stage};
 use crate::reason::Reason;
 use crate::scratch::Scratch;
-use crate::tables::CompiledRule;
+use crate::tables::rule::Treatment;
 use crate::upstream::{Cluster, LocalTarget, Taken, Wish};
 
 /// How often a client is looked for that cannot be heard to go.
@@ -20,7 +20,7 @@ pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 /// The attempts of a request at its backend.
 pub(super) struct Attempts<'r> {
-    pub(super) rule: &'r CompiledRule,
+    pub(super) rule: &'r Treatment,
     cluster: &'r Cluster,
     taken: Taken,
     /// When all of them have to be over.
@@ -46,7 +46,7 @@ impl<'r> Attempts<'r> {
     pub(super) fn new(
         around: &Surroundings<'_>,
         scratch: &Scratch,
-        (rule, cluster): (&'r CompiledRule, &'r Cluster),
+        (rule, cluster): (&'r Treatment, &'r Cluster),
         started: Instant,
     ) -> Result<Attempts<'r>, ProxyError> {
         Ok(Attempts {

@@ -16,10 +16,10 @@ use super::relay::{Outcome, Relay};
 use super::{Downstream, Ended, Failed, Surroundings};
 use crate::buffers::InBuf;
 use crate::error::{ProxyError, Stage};
-use crate::filters::rewritten;
+use crate::filters::{Filters, rewritten};
 use crate::reason::Reason;
 use crate::scratch::Scratch;
-use crate::tables::CompiledRule;
+use crate::tables::rule::Treatment;
 use crate::tables::rule::{Backend, CompiledTarget};
 use crate::telemetry::Record;
 use crate::upstream::{Connected, LocalTarget, Wish};
@@ -30,7 +30,7 @@ pub(super) async fn forward<D: Downstream>(
     scratch: &mut Scratch,
     down: &mut D,
     record: &mut Record,
-    (rule, backend): (&CompiledRule, &Backend),
+    (rule, backend): (&Treatment, &Backend),
     prefix_len: Option<usize>,
 ) -> Result<Ended, Failed> {
     let cluster = match &backend.target {
@@ -40,7 +40,7 @@ pub(super) async fn forward<D: Downstream>(
             return Err(Failed { error, status: refusal.status });
         }
     };
-    apply_filters(&mut scratch.request, rule, backend, prefix_len);
+    filter(&mut scratch.request, &[&rule.filters, &backend.filters], prefix_len);
     scratch.outgoing.start(&scratch.request)?;
     let mut attempts = Attempts::new(around, scratch, (rule, cluster), record.started)?;
     loop {
@@ -96,7 +96,7 @@ async fn attempt<D: Downstream>(
 /// What an attempt happens in.
 struct Exchange<'a> {
     around: &'a Surroundings<'a>,
-    filters: (&'a CompiledRule, &'a Backend),
+    filters: (&'a Treatment, &'a Backend),
     /// What is to be tried again; none if nothing is.
     policy: Option<&'a Retry>,
     target: Rc<LocalTarget>,
@@ -173,16 +173,15 @@ impl Exchange<'_> {
     }
 }
 
-/// The rule's filters, then the backend's. Of two path changes the backend's holds: both mean the path that the
+/// Applies filters, the rule's before the backend's. Of two path changes the last holds: both mean the path that the
 /// rule matched.
-fn apply_filters(head: &mut RequestHead, rule: &CompiledRule, backend: &Backend, prefix_len: Option<usize>) {
-    if let Some(change) = backend.filters.path().or(rule.filters.path()) {
+pub(super) fn filter(head: &mut RequestHead, filters: &[&Filters], prefix_len: Option<usize>) {
+    if let Some(change) = filters.iter().rev().find_map(|filters| filters.path()) {
         let path = std::str::from_utf8(head.path()).unwrap_or("/");
         let path = rewritten(change, path, prefix_len).into_owned();
         head.set_path(path.as_bytes());
     }
-    rule.filters.on_request(head);
-    backend.filters.on_request(head);
+    filters.iter().for_each(|filters| filters.on_request(head));
 }
 
 /// Connects to an endpoint, unless the client goes before that.

@@ -16,6 +16,7 @@ use tokio::io::AsyncWrite;
 
 pub(super) use self::frames::Frames;
 use self::kept::Kept;
+use super::mirror::Tap;
 use crate::budget::Budget;
 use crate::buffers::{Buffers, OutBuf};
 use crate::error::{ProxyError, Stage};
@@ -31,6 +32,8 @@ pub(crate) struct Outgoing {
     frames: Frames,
     /// What may have to be sent once more.
     kept: Kept,
+    /// Where copies of the body go.
+    taps: Vec<Tap>,
     framing: Framing,
     ended: bool,
     /// What is in `out` is all there ever was.
@@ -53,6 +56,7 @@ impl Outgoing {
             out: OutBuf::new(buffers),
             frames: Frames::default(),
             kept: Kept::new(copies, limits.replay_bytes.0),
+            taps: Vec::new(),
             framing: Framing::None,
             ended: true,
             whole: true,
@@ -63,7 +67,7 @@ impl Outgoing {
 
     /// Begins with a head.
     pub(crate) fn start(&mut self, head: &RequestHead) -> Result<(), ProxyError> {
-        self.reset();
+        self.clear();
         self.framing = head.framing();
         self.ended = self.framing == Framing::None;
         if matches!(self.framing, Framing::Length(length) if length > self.body_limit) {
@@ -72,7 +76,17 @@ impl Outgoing {
         Ok(())
     }
 
+    /// Copies of the body of the next request go here too.
+    pub(super) fn tap(&mut self, tap: Tap) {
+        self.taps.push(tap);
+    }
+
     pub(crate) fn reset(&mut self) {
+        self.clear();
+        self.taps.clear();
+    }
+
+    fn clear(&mut self) {
         self.out.release();
         self.frames.clear();
         self.kept.reset();
@@ -148,7 +162,7 @@ impl Outgoing {
 
     /// Takes bytes of the body; what was there before must have been taken by the endpoint.
     pub(crate) fn data(&mut self, data: &[u8]) -> Result<(), ProxyError> {
-        if self.wire == Wire::Http2 || self.kept.keeps() {
+        if self.wire == Wire::Http2 || self.kept.keeps() || !self.taps.is_empty() {
             return self.shared(Bytes::copy_from_slice(data));
         }
         self.count(data.len())?;
@@ -160,6 +174,7 @@ impl Outgoing {
     pub(crate) fn shared(&mut self, data: Bytes) -> Result<(), ProxyError> {
         self.count(data.len())?;
         self.kept.push(data.clone());
+        self.taps.iter().for_each(|tap| tap.push(&data));
         match self.wire {
             Wire::Http1 => self.write(&data),
             Wire::Http2 => self.frames.push(data),
@@ -187,6 +202,7 @@ impl Outgoing {
     pub(crate) fn end(&mut self, trailers: &Fields) {
         self.ended = true;
         self.kept.end(trailers);
+        self.taps.iter().for_each(|tap| tap.end(trailers));
         match self.wire {
             Wire::Http2 => self.frames.end(trailers),
             Wire::Http1 => {

@@ -14,8 +14,8 @@ use super::{Downstream, Surroundings};
 use crate::error::{ProxyError, Replay, Stage};
 use crate::reason::Reason;
 use crate::scratch::Scratch;
-use crate::tables::CompiledRule;
 use crate::tables::rule::Backend;
+use crate::tables::rule::Treatment;
 use crate::telemetry::Record;
 
 /// The status of a gRPC server that cannot take calls now.
@@ -27,7 +27,7 @@ pub(super) struct Relay<'a, D, E> {
     scratch: &'a mut Scratch,
     down: &'a mut D,
     record: &'a mut Record,
-    filters: (&'a CompiledRule, &'a Backend),
+    filters: (&'a Treatment, &'a Backend),
     policy: Option<&'a Retry>,
     endpoint: E,
     deadlines: Deadlines,
@@ -78,7 +78,7 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
         scratch: &'a mut Scratch,
         down: &'a mut D,
         record: &'a mut Record,
-        (filters, policy): ((&'a CompiledRule, &'a Backend), Option<&'a Retry>),
+        (filters, policy): ((&'a Treatment, &'a Backend), Option<&'a Retry>),
         endpoint: E,
         deadlines: Deadlines,
     ) -> Relay<'a, D, E> {

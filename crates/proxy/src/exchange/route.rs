@@ -96,7 +96,7 @@ fn announced<'h>(head: &RequestHead, headers: &'h Headers<'_>) -> Option<Preflig
 /// Whether a rule answers preflight requests: it has the filter, and no fault for which it answers with an error.
 fn answers_preflight(matched: &Matched<'_, CompiledRule>) -> bool {
     let rule = matched.entry().compiled();
-    rule.filters.cors().is_some() && !matches!(rule.action, CompiledAction::Fail(_))
+    rule.treatment.filters.cors().is_some() && !matches!(rule.action, CompiledAction::Fail(_))
 }
 
 fn logged(around: &Surroundings<'_>, record: &Record) -> bool {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use portcullis_model::{Action, Failure, Listener, Retry, Rule, Target, WeightedBackend};
+use portcullis_model::{
+    Action, Failure, Listener, Mirror, MirrorShare, Retry, Rule, Target, WeightedBackend,
+};
 use portcullis_routing::Scheme;
 
 use super::clusters::Clusters;
@@ -15,11 +17,28 @@ use crate::upstream::{Cluster, Identity};
 /// A rule of one listener, with everything settled that does not depend on the request.
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
-    pub(crate) filters: Filters,
+    pub(crate) treatment: Treatment,
+    /// Where copies of requests go.
+    pub(crate) mirrors: Box<[Arc<CompiledMirror>]>,
     pub(crate) action: CompiledAction,
+}
+
+/// How requests are sent, and what becomes of their answers.
+#[derive(Debug, Default)]
+pub(crate) struct Treatment {
+    pub(crate) filters: Filters,
     pub(crate) request_timeout: Option<Duration>,
     pub(crate) backend_timeout: Option<Duration>,
     pub(crate) retry: Option<Retry>,
+}
+
+/// Where copies of some requests go.
+#[derive(Debug)]
+pub(crate) struct CompiledMirror {
+    pub(crate) share: MirrorShare,
+    /// Neither filters nor retries.
+    pub(crate) treatment: Treatment,
+    pub(crate) backend: Backend,
 }
 
 #[derive(Debug)]
@@ -81,7 +100,16 @@ impl CompiledRule {
         let scheme = Scheme::of(&listener.protocol).unwrap_or(Scheme::Http); // below HTTP there are no rules
         let identity = listener.client_certificate.as_ref().map(Identity::new);
         CompiledRule {
-            filters: Filters::compile(&rule.filters),
+            treatment: Treatment {
+                filters: Filters::compile(&rule.filters),
+                request_timeout: rule.timeouts.request,
+                backend_timeout: rule.timeouts.backend_request,
+                retry: rule.retry.clone(),
+            },
+            mirrors: rule
+                .mirrors()
+                .map(|mirror| CompiledMirror::compile(mirror, clusters, identity.as_ref()))
+                .collect(),
             action: match &rule.action {
                 Action::Forward(forward) => CompiledAction::Forward(Shares::compile(
                     &forward.backends,
@@ -101,10 +129,15 @@ impl CompiledRule {
                 }
                 Action::Fail(failure) => CompiledAction::Fail(failure.into()),
             },
-            request_timeout: rule.timeouts.request,
-            backend_timeout: rule.timeouts.backend_request,
-            retry: rule.retry.clone(),
         }
+    }
+}
+
+impl CompiledMirror {
+    fn compile(mirror: &Mirror, clusters: &Clusters, identity: Option<&Identity>) -> Arc<CompiledMirror> {
+        let target = CompiledTarget::Cluster(clusters.cluster(&mirror.cluster, identity));
+        let backend = Backend { filters: Filters::default(), target };
+        Arc::new(CompiledMirror { share: mirror.share, treatment: Treatment::default(), backend })
     }
 }
 

@@ -155,7 +155,7 @@ impl Page<'_> {
     }
 
     fn upstreams(&mut self) {
-        let counters: [(&str, &str, Read); 5] = [
+        let counters: [(&str, &str, Read); 7] = [
             ("connects", "Connections opened to endpoints.", |metrics| metrics.upstream_connects.get()),
             ("connect_failures", "Connections to endpoints that failed.", |metrics| {
                 metrics.upstream_connect_failures.get()
@@ -165,6 +165,10 @@ impl Page<'_> {
                 metrics.replays.get()
             }),
             ("retries", "Attempts that followed a failed one.", |metrics| metrics.retries.get()),
+            ("mirrored", "Copies of requests that were begun.", |metrics| metrics.mirrored.get()),
+            ("mirrors_lost", "Copies that failed, were too slow, or too many.", |metrics| {
+                metrics.mirrors_lost.get()
+            }),
         ];
         for (name, help, of) in counters {
             self.single(&format!("portcullis_upstream_{name}_total"), "counter", help, of);

@@ -56,6 +56,8 @@ pub(crate) struct WorkerMetrics {
     pub(crate) upstream_reuses: Counter,
     pub(crate) replays: Counter,
     pub(crate) retries: Counter,
+    pub(crate) mirrored: Counter,
+    pub(crate) mirrors_lost: Counter,
     pub(crate) tls_handshakes: Counter,
     pub(crate) tunnels: Counter,
 }

@@ -13,6 +13,7 @@ mod forwarding;
 mod http2;
 mod http2_upstream;
 mod hygiene;
+mod mirror;
 mod retry;
 mod smuggling;
 mod support;

@@ -1,21 +1,24 @@
 //! Filters of a rule or of a backend.
 
 mod cors;
+mod mirror;
 
 use std::sync::Arc;
 
-use portcullis_api::FieldPath;
 use portcullis_api::http_filter::{
-    HeaderModifier, HttpFilter, HttpFilterType, HttpHeader, PathModifier, PathModifierType, RequestRedirect,
-    Scheme, UrlRewrite,
+    HeaderModifier, HttpFilter, HttpFilterType, HttpHeader, PathModifier, PathModifierType, RequestMirror,
+    RequestRedirect, Scheme, UrlRewrite,
 };
 use portcullis_api::port::PortNumber;
+use portcullis_api::{FieldPath, ObjectKey};
 use portcullis_model::{
     self as model, Filter, HeaderName, HeaderValue, Hostname, PathRewrite, Redirect, RewriteUrl,
 };
 
+use crate::backends::Refusal;
 use crate::causes::{Cause, RULE_EXTENSION, RULE_FILTERS, RULE_VALUE};
 use crate::finding::Finding;
+use crate::view::View;
 
 /// What a list of filters comes to.
 #[derive(Debug, Default)]
@@ -26,6 +29,8 @@ pub(super) struct Filters {
     pub(super) invalid: Vec<Finding>,
     /// Filters that refer to something that is not there.
     pub(super) unresolved: Vec<Finding>,
+    /// Mirrors whose backend gets no copies; the rule does without them.
+    pub(super) dropped: Vec<Finding>,
 }
 
 /// Where filters stand: those of a backend are fewer.
@@ -38,10 +43,25 @@ pub(super) enum Of {
 type Fault = (&'static Cause, String);
 
 impl Filters {
-    pub(super) fn read(source: &[HttpFilter], of: Of, path: &FieldPath) -> Filters {
+    pub(super) fn read(
+        (view, route): (&View<'_>, &ObjectKey),
+        source: &[HttpFilter],
+        of: Of,
+        path: &FieldPath,
+    ) -> Filters {
         let mut read = Filters::default();
         for (index, filter) in source.iter().enumerate() {
             let path = path.index(index);
+            if let (Of::Rule, Some(source)) = (of, mirrored(filter)) {
+                match mirror::mirror(view, route, source) {
+                    Ok(mirror) => read.filters.push(Filter::Mirror(mirror)),
+                    Err(Refusal { cause, message, .. }) => {
+                        let path = path.field("requestMirror").field("backendRef");
+                        read.dropped.push(Finding::new(cause, path, message));
+                    }
+                }
+                continue;
+            }
             if let Err((cause, message)) = read.add(filter, of) {
                 let finding = Finding::new(cause, path, message);
                 if cause == &RULE_EXTENSION {
@@ -61,12 +81,8 @@ impl Filters {
 
     /// Whether a filter replaces the prefix that the rule's match took.
     pub(super) fn replaces_prefix(&self) -> bool {
-        let prefix = |path: &Option<PathRewrite>| matches!(path, Some(PathRewrite::Prefix(_)));
-        self.redirect.as_ref().is_some_and(|redirect| prefix(&redirect.path))
-            || self
-                .filters
-                .iter()
-                .any(|filter| matches!(filter, Filter::Rewrite(rewrite) if prefix(&rewrite.path)))
+        self.redirect.as_ref().is_some_and(|redirect| is_prefix(redirect.path.as_ref()))
+            || replaces_prefix(&self.filters)
     }
 
     fn add(&mut self, filter: &HttpFilter, of: Of) -> Result<(), Fault> {
@@ -102,6 +118,21 @@ impl Filters {
         }
         Ok(())
     }
+}
+
+/// Whether a filter replaces the prefix that the rule's match took.
+pub(super) fn replaces_prefix(filters: &[Filter]) -> bool {
+    let replaces = |filter: &Filter| matches!(filter, Filter::Rewrite(one) if is_prefix(one.path.as_ref()));
+    filters.iter().any(replaces)
+}
+
+fn is_prefix(path: Option<&PathRewrite>) -> bool {
+    matches!(path, Some(PathRewrite::Prefix(_)))
+}
+
+/// The mirror that a filter is, if it is one.
+fn mirrored(filter: &HttpFilter) -> Option<&RequestMirror> {
+    filter.request_mirror.as_ref().filter(|_| filter.filter_type == HttpFilterType::RequestMirror)
 }
 
 /// Source: HTTPHeaderFilter: of several entries for one name, the first counts.

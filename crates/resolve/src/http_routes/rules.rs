@@ -13,7 +13,7 @@ use portcullis_model::{
     Target, Timeouts, WeightedBackend,
 };
 
-use super::filters::{Filters, Of};
+use super::filters::{Filters, Of, replaces_prefix};
 use super::matches;
 use crate::backends::{self, Refusal};
 use crate::causes::{RULE_NO_BACKENDS, RULE_SESSION_NO_EFFECT, RULE_VALUE, RULE_ZERO_WEIGHT};
@@ -50,22 +50,20 @@ impl Query for RuleOf {
         let path = FieldPath::of("spec").field("rules").index(self.index);
         let mut meaning = RuleMeaning::default();
         let matches = meaning.read_matches(rule, &path);
-        let filters = Filters::read(&rule.filters, Of::Rule, &path.field("filters"));
+        let filters = Filters::read((view, &self.route), &rule.filters, Of::Rule, &path.field("filters"));
         meaning.invalid.extend_from_slice(&filters.invalid);
         let reader = BackendReader { view, route: &self.route, path: path.field("backendRefs") };
         let backends = reader.read(&rule.backend_refs, &mut meaning);
         meaning.note(rule, &filters, &path);
-        let prefix = filters.replaces_prefix()
-            || rule
-                .backend_refs
-                .iter()
-                .any(|backend| Filters::read(&backend.filters, Of::Backend, &path).replaces_prefix());
+        let prefix =
+            filters.replaces_prefix() || backends.iter().any(|backend| replaces_prefix(&backend.filters));
         if prefix && !matches.iter().all(|one| matches!(one.path, PathMatch::Prefix(_))) {
             let message = "ReplacePrefixMatch needs matches of type PathPrefix";
             meaning.invalid.push(Finding::new(&RULE_VALUE, path.clone(), message));
         }
         let action = meaning.action(&filters, backends);
         meaning.unresolved.extend(filters.unresolved);
+        filters.dropped.into_iter().for_each(|finding| meaning.refused(finding));
         if !matches.is_empty() {
             let name = rule.name.as_ref().map(SectionName::shared);
             meaning.rule = Some(Arc::new(Rule {
@@ -96,6 +94,12 @@ impl RuleMeaning {
             }
         }
         matches
+    }
+
+    /// A reference that leads nowhere, or to what cannot be spoken to.
+    fn refused(&mut self, finding: Finding) {
+        let list = if finding.cause.reason.is_empty() { &mut self.notes } else { &mut self.unresolved };
+        list.push(finding);
     }
 
     fn note(&mut self, rule: &HttpRouteRule, filters: &Filters, path: &FieldPath) {
@@ -142,7 +146,12 @@ impl BackendReader<'_> {
         let mut backends = Vec::with_capacity(references.len());
         for (index, reference) in references.iter().enumerate() {
             let path = self.path.index(index);
-            let filters = Filters::read(&reference.filters, Of::Backend, &path.field("filters"));
+            let filters = Filters::read(
+                (self.view, self.route),
+                &reference.filters,
+                Of::Backend,
+                &path.field("filters"),
+            );
             let (origin, resolved) = backends::resolve(self.view, self.route, &reference.into());
             let target = match resolved {
                 Ok(cluster) if filters.unresolved.is_empty() => Target::Cluster(cluster),
@@ -152,10 +161,7 @@ impl BackendReader<'_> {
                     message: messages(&filters.unresolved).into(),
                 }),
                 Err(Refusal { cause, reason, message }) => {
-                    let finding = Finding::new(cause, path, message.clone());
-                    let list =
-                        if cause.reason.is_empty() { &mut meaning.notes } else { &mut meaning.unresolved };
-                    list.push(finding);
+                    meaning.refused(Finding::new(cause, path, message.clone()));
                     Target::Fail(Failure { status: 500, reason, message })
                 }
             };
@@ -177,10 +183,10 @@ impl BackendReader<'_> {
 pub(super) fn clusters(rule: &Rule) -> Vec<ClusterKey> {
     let Action::Forward(forward) = &rule.action else { return Vec::new() };
     let clusters = forward.backends.iter().filter_map(|backend| match &backend.target {
-        Target::Cluster(key) => Some(key.clone()),
+        Target::Cluster(key) => Some(key),
         Target::Fail(_) => None,
     });
-    clusters.collect()
+    clusters.chain(rule.mirrors().map(|mirror| &mirror.cluster)).cloned().collect()
 }
 
 /// Source: HTTPRouteTimeouts; zero is no limit.

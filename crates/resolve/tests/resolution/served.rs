@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use portcullis_model::{
     Action, Cors, Endpoint, EndpointState, EndpointsKey, Filter, HeaderModifier, HeaderName, HeaderValue,
-    HostPattern, Listed, ListenerProtocol, Match, Model, Origins, PathMatch, PathRewrite, Route, Rule,
-    SubjectName, TlsServer, Transport, Trust, UpstreamProtocol, ValueMatch, WeightedBackend,
+    HostPattern, Listed, ListenerProtocol, Match, Mirror, MirrorShare, Model, Origins, PathMatch,
+    PathRewrite, Route, Rule, SubjectName, TlsServer, Transport, Trust, UpstreamProtocol, ValueMatch,
+    WeightedBackend,
 };
 use serde_json::{Map, Value, json};
 
@@ -170,6 +171,10 @@ fn filter(filter: &Filter) -> String {
             format!("rewrite {}", host.chain(path).collect::<Vec<_>>().join(" "))
         }
         Filter::Cors(cors) => format!("cors {}", cors_text(cors)),
+        Filter::Mirror(Mirror { cluster, share, .. }) => {
+            let MirrorShare { numerator, denominator } = share;
+            format!("mirror {numerator}/{denominator} to {}", cluster.endpoints.origin.name)
+        }
     }
 }
 

@@ -34,11 +34,11 @@ pub(crate) fn origin(kind: &str, name: &str) -> Origin {
 }
 
 /// The protocol of requests to a backend: those whose name ends in `-h2c` speak that.
-fn requests(name: &str) -> UpstreamProtocol {
+pub(crate) fn requests(name: &str) -> UpstreamProtocol {
     if name.ends_with("-h2c") { UpstreamProtocol::Http2 } else { UpstreamProtocol::Http1 }
 }
 
-fn cluster_key(name: &str, protocol: UpstreamProtocol) -> ClusterKey {
+pub(crate) fn cluster_key(name: &str, protocol: UpstreamProtocol) -> ClusterKey {
     let transport = if protocol == UpstreamProtocol::Udp { Transport::Udp } else { Transport::Tcp };
     ClusterKey { endpoints: EndpointsKey { origin: origin("Service", name), port: 80, transport }, protocol }
 }
