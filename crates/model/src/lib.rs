@@ -43,7 +43,7 @@ pub use filter::{Filter, HeaderModifier, HeaderName, HeaderValue, PathRewrite, R
 pub use hostname::{HostPattern, HostRank, Hostname};
 pub use l4_route::{L4Route, L4Routes, Transport};
 pub use listener::{Listener, ListenerId, ListenerProtocol, Port};
-pub use matching::{HeaderMatch, Match, PathMatch, QueryMatch, ValueMatch};
+pub use matching::{CallMatch, HeaderMatch, Match, PathMatch, QueryMatch, ValueMatch};
 pub use mirror::{Mirror, MirrorShare};
 pub use origin::{Age, Origin, QualifiedName, RuleId};
 pub use pattern::{Pattern, PatternError};

@@ -30,6 +30,8 @@ pub struct Listener {
     /// The routes for requests that are attached to it, in no particular order. Those of the protocols below HTTP are
     /// with the protocol.
     pub routes: Vec<Arc<Route>>,
+    /// The GRPCRoutes attached to it, in no particular order. gRPC calls try these first; nothing else does.
+    pub grpc_routes: Vec<Arc<Route>>,
 }
 
 /// Names a listener.

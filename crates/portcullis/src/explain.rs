@@ -32,11 +32,15 @@ use text::text;
 /// What becomes of a request, and why.
 fn explain(model: &Model, question: &Question) -> Answer {
     let mut answer = Answer::to(question);
-    if let Err(refused) = follow(model, question, &mut answer) {
-        if refused.may_be_a_slip() {
-            answer.nearest = nearest::misses(model, question, &answer);
+    match follow(model, question, &mut answer) {
+        Ok(()) if question.is_grpc() => answer.tell_in_grpc(),
+        Ok(()) => {}
+        Err(refused) => {
+            if refused.may_be_a_slip() {
+                answer.nearest = nearest::misses(model, question, &answer);
+            }
+            answer.refuse(refused, question.is_grpc());
         }
-        answer.refuse(refused, question.is_grpc());
     }
     answer
 }
@@ -74,7 +78,7 @@ fn answers_preflight(matched: Matched<'_, ()>) -> bool {
 
 fn no_rule(table: &ListenerTable<()>, rules: usize) -> Refused {
     let listener = table.listener();
-    let message = match (listener.routes.len(), rules) {
+    let message = match (listener.routes.len() + listener.grpc_routes.len(), rules) {
         (0, _) => format!("no route is attached to listener {}", listener.id),
         (_, 0) => format!("no route of listener {} has a hostname that takes the host", listener.id),
         (_, _) => format!("no rule of listener {} takes the request", listener.id),

@@ -1,8 +1,12 @@
-//! What HTTP/2 needs on both sides: fields as `h2` has them, and as we do.
+//! What HTTP/2 needs on both sides: fields as `h2` has them, and as we do; signs of life.
+
+mod pulse;
 
 use h2::Reason as Code;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use portcullis_http1::{Fields, Known, is_forbidden_trailer};
+
+pub(crate) use pulse::Pulse;
 
 /// The fields as `h2` takes them, but for one. What HTTP/2 cannot carry has no place in a valid head.
 pub(crate) fn headers(fields: &Fields, without: Option<Known>) -> HeaderMap {

@@ -16,6 +16,7 @@ mod control;
 mod error;
 mod exchange;
 mod filters;
+mod grpc;
 mod http2;
 mod l4;
 mod limits;
@@ -36,6 +37,7 @@ mod view;
 mod worker;
 
 pub use filters::{CompiledRedirect, RedirectPortTooHigh, rewritten};
+pub use grpc::grpc_answer;
 pub use limits::{Bytes, LimitError, LimitInfo, LimitValue, Limits};
 pub use listen::bind::BindFailure;
 pub use listen::inherited::Inherited;

@@ -237,6 +237,11 @@ limits! {
     upstream_requests: usize = 10_000, "upstream-requests",
         "Requests that wait for or talk to one backend at the same time, a worker; more are answered with 503. \
          Keeps one slow backend from taking every connection.";
+    h2_ping: Duration = Duration::from_secs(60), "h2-ping",
+        "Silence of an HTTP/2 client with open streams, after which it is asked whether it lives: a stream of gRPC may \
+         be silent for as long as its users like, and its client be gone.";
+    h2_ping_timeout: Duration = Duration::from_secs(20), "h2-ping-timeout",
+        "Waiting for the answer to that; then the connection and its streams end.";
     replay_bytes: Bytes = Bytes(64 << 10), "replay-bytes",
         "How much of a request's body is kept until its answer begins, to be sent anew where the rule retries, or an \
          HTTP/2 endpoint says that it did not process it. Room for most gRPC calls; a longer request is not retried.";

@@ -61,6 +61,9 @@ pub struct Capabilities {
 const NATIVE_FEATURES: &[&str] = &[
     "BackendTLSPolicy",
     "BackendTLSPolicySANValidation",
+    "GRPCRoute",
+    "GRPCRouteNamedRouteRule",
+    "GRPCRouteRequestHeaderModifier",
     "Gateway",
     "GatewayAddressEmpty",
     "GatewayAddressRoutability",
@@ -111,7 +114,7 @@ impl Capabilities {
         let tls = portcullis_model::TlsOptions::default();
         Capabilities {
             protocols: BTreeSet::from([Protocol::Http, Protocol::Https, Protocol::Tcp]),
-            route_kinds: BTreeSet::from([Kind::HttpRoute, Kind::TcpRoute]),
+            route_kinds: BTreeSet::from([Kind::HttpRoute, Kind::GrpcRoute, Kind::TcpRoute]),
             tls_versions: BTreeSet::from([TlsVersion::V1_2, TlsVersion::V1_3]),
             cipher_suites: tls.cipher_suites.into_iter().collect(),
             curves: BTreeSet::from([Curve::X25519MlKem768, Curve::X25519, Curve::P256, Curve::P384]),

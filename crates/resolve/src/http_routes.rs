@@ -1,7 +1,7 @@
 //! HTTPRoutes: what they mean, wherever they attach.
 
 mod filters;
-mod matches;
+pub(crate) mod matches;
 mod rules;
 
 use std::sync::Arc;
@@ -18,23 +18,34 @@ use rules::{RuleMeaning, RuleOf};
 
 /// What an HTTPRoute means. Nothing if it does not exist.
 pub(crate) fn read(view: &View<'_>, key: &ObjectKey) -> Option<RouteMeaning> {
-    let object = view.http_route(key)?;
+    let route = view.http_route(key)?;
+    meaning(view, key, route.spec.rules.len(), ServedRoute::Http)
+}
+
+/// What a route of this many rules means.
+pub(crate) fn meaning(
+    view: &View<'_>,
+    key: &ObjectKey,
+    rules: usize,
+    served: impl FnOnce(Arc<Route>) -> ServedRoute,
+) -> Option<RouteMeaning> {
+    let common = Common::read(view, key)?;
     let rules: Vec<Arc<RuleMeaning>> =
-        (0..object.spec.rules.len()).map(|index| view.get(&RuleOf { route: key.clone(), index })).collect();
+        (0..rules).map(|index| view.get(&RuleOf { route: key.clone(), index })).collect();
     let mut findings: Vec<Finding> = Vec::new();
     for rule in &rules {
         findings.extend(rule.invalid.iter().chain(&rule.unresolved).chain(&rule.notes).cloned());
     }
     let route = Route {
         origin: origin(key),
-        age: age(&object.metadata),
-        hostnames: Common::read(view, key)?.hostnames(),
+        age: age(common.metadata),
+        hostnames: common.hostnames(),
         rules: rules.iter().filter_map(|rule| rule.rule.clone()).collect(),
     };
     let invalid: Vec<&[Finding]> = rules.iter().map(|rule| rule.invalid.as_slice()).collect();
     let (refusal, dropped) = verdict(&invalid);
     Some(RouteMeaning {
-        route: ServedRoute::Http(Arc::new(route)),
+        route: served(Arc::new(route)),
         refusal,
         dropped,
         unresolved: rules.iter().flat_map(|rule| rule.unresolved.iter().cloned()).collect(),

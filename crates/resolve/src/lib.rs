@@ -5,7 +5,7 @@
 //!
 //! Read in this order: `resolver` (what is asked), `gateway_classes` and `gateways` (what is ours),
 //! `listeners` and `listener_sets` (which listeners live), `attachment` (which routes they take),
-//! `routes` with `http_routes` and `l4_routes` (what a route means), `backends` (where it leads), `grants`, `certificates` and
+//! `routes` with `http_routes`, `grpc_routes` and `l4_routes` (what a route means), `backends` (where it leads), `grants`, `certificates` and
 //! `tls_options`. What can be wrong is one table, `causes`. How work is saved is `memo`'s business.
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,7 @@ mod finding;
 mod gateway_classes;
 mod gateways;
 mod grants;
+mod grpc_routes;
 mod http_routes;
 mod l4_routes;
 mod listener_sets;

@@ -7,6 +7,7 @@ use portcullis_api::backend::Backend;
 use portcullis_api::backend_tls_policy::BackendTlsPolicy;
 use portcullis_api::gateway::Gateway;
 use portcullis_api::gateway_class::GatewayClass;
+use portcullis_api::grpc_route::GrpcRoute;
 use portcullis_api::http_route::HttpRoute;
 use portcullis_api::k8s_openapi::api::certificates::v1::ClusterTrustBundle;
 use portcullis_api::k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
@@ -78,6 +79,7 @@ impl<'a> View<'a> {
         gateway_class: GatewayClass;
         gateway: Gateway;
         listener_set: ListenerSet;
+        grpc_route: GrpcRoute;
         http_route: HttpRoute;
         reference_grant: ReferenceGrant;
         backend_tls_policy: BackendTlsPolicy;

@@ -147,6 +147,7 @@ fn port(routes: Vec<Arc<Route>>) -> Port {
             protocol: ListenerProtocol::Http,
             client_certificate: None,
             routes,
+            grpc_routes: vec![],
         })],
     }
 }

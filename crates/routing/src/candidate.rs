@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portcullis_model::{Match, Route, Rule};
+use portcullis_model::{Match, PathMatch, Route, Rule};
 
 use crate::precedence::{Rank, Shape};
 use crate::predicates::unmet;
@@ -69,6 +69,14 @@ impl<T> Candidate<T> {
     /// Whether everything but the path fits; most matches ask for nothing else, and are not even looked at.
     pub(crate) fn takes<H: HeaderSource + ?Sized>(&self, request: &Request<'_, H>) -> bool {
         self.shape.is_bare() || self.unmet(request).is_none()
+    }
+
+    /// Whether a path names such a gRPC call.
+    pub(crate) fn names_call(&self, path: &str) -> bool {
+        self.matched().is_some_and(|matched| match &matched.path {
+            PathMatch::Call(call) => call.takes(path),
+            _ => false,
+        })
     }
 
     pub(crate) fn unmet<H: HeaderSource + ?Sized>(&self, request: &Request<'_, H>) -> Option<Mismatch<'_>> {

@@ -11,11 +11,13 @@
 #![forbid(unsafe_code)]
 
 mod authority;
+mod calls;
 mod candidate;
 mod depths;
 mod hosts;
 mod keyed;
 mod l4;
+mod leaf;
 mod listener;
 mod path;
 mod paths;
@@ -29,6 +31,7 @@ mod query;
 mod request;
 mod shadow;
 mod sharded;
+mod table;
 mod trace;
 
 pub use authority::{Authority, AuthorityError};
@@ -40,6 +43,6 @@ pub use port::{Misdirected, PortTable, Scheme};
 pub use precedence::Criterion;
 pub use predicates::Mismatch;
 pub use preflight::Preflight;
-pub use request::{HeaderSource, Request};
+pub use request::{HeaderSource, Request, is_grpc};
 pub use shadow::{Shadowed, shadowed};
 pub use trace::{Traced, Tried, Verdict};

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use portcullis_model::{HostPattern, Listener, Route, Rule};
 
+use crate::calls::CallTable;
 use crate::candidate::{Candidate, Entry};
-use crate::hosts::HostMap;
 use crate::paths::PathTable;
+use crate::table::{Hosted, Table};
 use crate::{HeaderSource, Request, Scheme};
 
 /// Makes of a rule, as a listener has it, what an engine needs to serve it. It may depend on the listener's
@@ -16,7 +17,8 @@ pub(crate) type Compile<'c, T> = &'c dyn Fn(&Listener, &Arc<Route>, &Arc<Rule>) 
 /// The rules of one listener, by hostname and path. `T` is what the engine compiles a rule to.
 pub struct ListenerTable<T> {
     listener: Arc<Listener>,
-    hosts: HostMap<Arc<PathTable<T>>>,
+    hosts: Hosted<PathTable<T>>,
+    calls: Hosted<CallTable<T>>,
 }
 
 /// The rule that takes a request.
@@ -63,9 +65,13 @@ impl<'t, T> Matched<'t, T> {
 
 impl<T> ListenerTable<T> {
     pub(crate) fn build(listener: &Arc<Listener>, compile: Compile<'_, T>) -> ListenerTable<T> {
-        let mut table = ListenerTable { listener: Arc::clone(listener), hosts: HostMap::default() };
+        let (hosts, calls) = (Hosted::default(), Hosted::default());
+        let mut table = ListenerTable { listener: Arc::clone(listener), hosts, calls };
         for route in &listener.routes {
-            table.insert(route, compile);
+            table.hosts.insert(route, &entries(listener, route, compile));
+        }
+        for route in &listener.grpc_routes {
+            table.calls.insert(route, &entries(listener, route, compile));
         }
         table
     }
@@ -79,15 +85,15 @@ impl<T> ListenerTable<T> {
         if !same_settings || scheme(old) != scheme(listener) {
             return ListenerTable::build(listener, compile);
         }
-        let mut table = ListenerTable { listener: Arc::clone(listener), hosts: self.hosts.clone() };
+        let mut hosts = self.hosts.clone();
         let (gone, new) = difference(&old.routes, &listener.routes);
-        for route in gone {
-            table.remove(route);
-        }
-        for route in new {
-            table.insert(route, compile);
-        }
-        table
+        gone.into_iter().for_each(|route| hosts.remove(route));
+        new.into_iter().for_each(|route| hosts.insert(route, &entries(listener, route, compile)));
+        let mut calls = self.calls.clone();
+        let (gone, new) = difference(&old.grpc_routes, &listener.grpc_routes);
+        gone.into_iter().for_each(|route| calls.remove(route));
+        new.into_iter().for_each(|route| calls.insert(route, &entries(listener, route, compile)));
+        ListenerTable { listener: Arc::clone(listener), hosts, calls }
     }
 
     /// The listener.
@@ -97,54 +103,53 @@ impl<T> ListenerTable<T> {
     }
 
     /// The rule that takes a request: the first by precedence under the most specific hostname of which some
-    /// rule takes it.
+    /// rule takes it. A gRPC call looks for one among the GRPCRoutes first, then among the HTTPRoutes.
     #[must_use]
     pub fn lookup<'t, H: HeaderSource + ?Sized>(
         &'t self,
         request: &Request<'_, H>,
     ) -> Option<Matched<'t, T>> {
-        self.hosts_matching(request.host).find_map(|paths| {
-            paths.find(request).map(|candidate| Matched { hostname: &paths.hostname, candidate })
-        })
+        self.calls_for(request)
+            .and_then(|calls| first(calls, request))
+            .or_else(|| first(&self.hosts, request))
     }
 
-    /// The tables of all hostnames, in no particular order.
-    pub(crate) fn hosts(&self) -> impl Iterator<Item = &Arc<PathTable<T>>> {
-        self.hosts.values()
+    /// The HTTPRoutes.
+    pub(crate) fn hosts(&self) -> &Hosted<PathTable<T>> {
+        &self.hosts
     }
 
-    /// The tables of the hostnames that take a host, the most specific first.
-    pub(crate) fn hosts_matching<'t, 'h>(
-        &'t self,
-        host: &'h str,
-    ) -> impl Iterator<Item = &'t Arc<PathTable<T>>> + use<'t, 'h, T> {
-        self.hosts.matching(host)
+    /// The GRPCRoutes.
+    pub(crate) fn calls(&self) -> &Hosted<CallTable<T>> {
+        &self.calls
     }
 
-    fn insert(&mut self, route: &Arc<Route>, compile: Compile<'_, T>) {
-        let compiled = |rule: &Arc<Rule>| {
-            let compiled = compile(&self.listener, route, rule);
-            Arc::new(Entry { route: Arc::clone(route), rule: Arc::clone(rule), compiled })
-        };
-        let entries: Vec<_> = route.rules.iter().map(compiled).collect();
-        for pattern in &route.hostnames {
-            let made = || Arc::new(PathTable::new(pattern.clone()));
-            let Some(paths) = self.hosts.get_or_insert_with(pattern, made) else { continue };
-            let paths = Arc::make_mut(paths);
-            entries.iter().for_each(|entry| paths.insert(entry));
-        }
+    /// The GRPCRoutes, if a request may be theirs.
+    pub(crate) fn calls_for<H: HeaderSource + ?Sized>(
+        &self,
+        request: &Request<'_, H>,
+    ) -> Option<&Hosted<CallTable<T>>> {
+        (!self.listener.grpc_routes.is_empty() && request.is_call()).then_some(&self.calls)
     }
+}
 
-    fn remove(&mut self, route: &Arc<Route>) {
-        for pattern in &route.hostnames {
-            let Some(paths) = self.hosts.get_mut(pattern) else { continue };
-            let paths = Arc::make_mut(paths);
-            paths.remove(route);
-            if paths.is_empty() {
-                self.hosts.remove(pattern);
-            }
-        }
-    }
+/// The rules of a route, as a listener has them.
+fn entries<T>(listener: &Listener, route: &Arc<Route>, compile: Compile<'_, T>) -> Vec<Arc<Entry<T>>> {
+    let compiled = |rule: &Arc<Rule>| {
+        let compiled = compile(listener, route, rule);
+        Arc::new(Entry { route: Arc::clone(route), rule: Arc::clone(rule), compiled })
+    };
+    route.rules.iter().map(compiled).collect()
+}
+
+/// The first match that takes a request, under the most specific hostname.
+fn first<'t, P: Table, H: HeaderSource + ?Sized>(
+    tables: &'t Hosted<P>,
+    request: &Request<'_, H>,
+) -> Option<Matched<'t, P::Compiled>> {
+    tables.matching(request.host).find_map(|table| {
+        table.find(request).map(|candidate| Matched { hostname: table.hostname(), candidate })
+    })
 }
 
 type Routes<'r> = Vec<&'r Arc<Route>>;
@@ -179,7 +184,15 @@ mod tests {
     fn listener(port: u16, routes: Vec<Arc<Route>>) -> Arc<Listener> {
         let id = ListenerId { gateway: origin("Gateway"), owner: origin("Gateway"), name: "web".into() };
         let (hostname, protocol) = (HostPattern::Any, ListenerProtocol::Http);
-        Arc::new(Listener { id, port, hostname, protocol, client_certificate: None, routes })
+        Arc::new(Listener {
+            id,
+            port,
+            hostname,
+            protocol,
+            client_certificate: None,
+            routes,
+            grpc_routes: vec![],
+        })
     }
 
     /// Memory follows what is there: a hostname whose last route goes leaves nothing.
@@ -188,7 +201,7 @@ mod tests {
         let hostnames = ["a.com", "a.com", "*.b.com"].map(HostPattern::parse).to_vec();
         let route = Route { origin: origin("HTTPRoute"), age: Age::UNKNOWN, hostnames, rules: vec![] };
         let table = ListenerTable::build(&listener(80, vec![Arc::new(route)]), &|_, _, _| ());
-        assert_eq!(table.hosts().count(), 2);
-        assert_eq!(table.update(&listener(80, vec![]), &|_, _, _| ()).hosts().count(), 0);
+        assert_eq!(table.hosts().all().count(), 2);
+        assert_eq!(table.update(&listener(80, vec![]), &|_, _, _| ()).hosts().all().count(), 0);
     }
 }

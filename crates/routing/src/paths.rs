@@ -3,20 +3,21 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use portcullis_model::{HostPattern, PathMatch, Pattern, Route, Rule};
+use portcullis_model::{CallMatch, HostPattern, PathMatch, Pattern, Route, Rule};
 use smallvec::SmallVec;
 
 use crate::candidate::{Candidate, Entry};
 use crate::depths::Depths;
-use crate::keyed::{Key, Keyed, KeyedMap};
+use crate::keyed::KeyedMap;
+use crate::leaf::{Leaf, insert_leaf, remove_from_leaf};
 use crate::patterns::Patterns;
 use crate::precedence::Shape;
-
+use crate::table::Table;
 use crate::{HeaderSource, Request, canonical_path};
 
 /// The matches of all routes that have one hostname.
 pub(crate) struct PathTable<T> {
-    pub(crate) hostname: HostPattern,
+    hostname: HostPattern,
     exact: KeyedMap<Leaf<T>>,
     patterns: Patterns<T>,
     prefixes: KeyedMap<Leaf<T>>,
@@ -36,36 +37,13 @@ impl<T> Clone for PathTable<T> {
     }
 }
 
-/// The matches that ask for one path, in the order of precedence.
-struct Leaf<T> {
-    path: Key,
-    candidates: SmallVec<[Candidate<T>; 1]>,
-}
-
-impl<T> Keyed for Leaf<T> {
-    fn key(&self) -> &[u8] {
-        &self.path
-    }
-}
-
-impl<T> Clone for Leaf<T> {
-    fn clone(&self) -> Self {
-        Leaf { path: self.path.clone(), candidates: self.candidates.clone() }
-    }
-}
-
-impl<T> Leaf<T> {
-    fn find<H: HeaderSource + ?Sized>(&self, request: &Request<'_, H>) -> Option<&Candidate<T>> {
-        self.candidates.iter().find(|candidate| candidate.takes(request))
-    }
-}
-
 /// A match's path as tables compare it.
 pub(crate) enum PathKey<'m> {
     Exact(Cow<'m, str>),
     Pattern(&'m Pattern),
     /// Without a trailing slash; the root is empty.
     Prefix(Cow<'m, str>),
+    Call(&'m CallMatch),
 }
 
 impl<'m> PathKey<'m> {
@@ -79,42 +57,12 @@ impl<'m> PathKey<'m> {
                 Cow::Borrowed(text) => Cow::Borrowed(text.strip_suffix('/').unwrap_or(text)),
                 Cow::Owned(text) => Cow::Owned(text.strip_suffix('/').unwrap_or(&text).to_owned()),
             }),
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            PathKey::Exact(path) | PathKey::Prefix(path) => path.len(),
-            PathKey::Pattern(pattern) => pattern.as_str().len(),
+            PathMatch::Call(call) => PathKey::Call(call),
         }
     }
 }
 
 impl<T> PathTable<T> {
-    pub(crate) fn new(hostname: HostPattern) -> PathTable<T> {
-        PathTable {
-            hostname,
-            exact: KeyedMap::default(),
-            patterns: Patterns::default(),
-            prefixes: KeyedMap::default(),
-            depths: Depths::default(),
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.exact.is_empty() && self.patterns.is_empty() && self.prefixes.is_empty()
-    }
-
-    /// The first match that takes a request. Where the longest prefix's other predicates fail, shorter ones
-    /// are tried.
-    pub(crate) fn find<'t, H: HeaderSource + ?Sized>(
-        &'t self,
-        request: &Request<'_, H>,
-    ) -> Option<&'t Candidate<T>> {
-        let exact = self.exact.get(request.path).and_then(|leaf| leaf.find(request));
-        exact.or_else(|| self.patterns.find(request)).or_else(|| self.find_prefix(request))
-    }
-
     fn find_prefix<'t, H: HeaderSource + ?Sized>(
         &'t self,
         request: &Request<'_, H>,
@@ -124,18 +72,47 @@ impl<T> PathTable<T> {
         let prefixes = known.filter_map(|(_, end)| request.path.get(..*end));
         prefixes.filter_map(|prefix| self.prefixes.get(prefix)).find_map(|leaf| leaf.find(request))
     }
+}
 
-    /// Adds the matches of a rule.
-    pub(crate) fn insert(&mut self, entry: &Arc<Entry<T>>) {
+impl<T> Table for PathTable<T> {
+    type Compiled = T;
+
+    fn new(hostname: HostPattern) -> PathTable<T> {
+        PathTable {
+            hostname,
+            exact: KeyedMap::default(),
+            patterns: Patterns::default(),
+            prefixes: KeyedMap::default(),
+            depths: Depths::default(),
+        }
+    }
+
+    fn hostname(&self) -> &HostPattern {
+        &self.hostname
+    }
+
+    fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.patterns.is_empty() && self.prefixes.is_empty()
+    }
+
+    /// The first match that takes a request. Where the longest prefix's other predicates fail, shorter ones
+    /// are tried.
+    fn find<'t, H: HeaderSource + ?Sized>(&'t self, request: &Request<'_, H>) -> Option<&'t Candidate<T>> {
+        let exact = self.exact.get(request.path).and_then(|leaf| leaf.find(request));
+        exact.or_else(|| self.patterns.find(request)).or_else(|| self.find_prefix(request))
+    }
+
+    fn insert(&mut self, entry: &Arc<Entry<T>>) {
         for (index, matched) in entry.rule.matches.iter().enumerate() {
             let key = PathKey::of(&matched.path);
             let candidate = Candidate {
                 entry: Arc::clone(entry),
-                shape: Shape::of(matched, key.len()),
+                shape: Shape::of(matched, &key),
                 match_index: u32::try_from(index).unwrap_or(u32::MAX),
             };
             match &key {
                 PathKey::Pattern(pattern) => self.patterns.insert(pattern, candidate),
+                PathKey::Call(_) => {} // no match of an HTTPRoute
                 PathKey::Exact(path) => insert_leaf(&mut self.exact, path, candidate),
                 PathKey::Prefix(path) => {
                     if self.prefixes.get(path).is_none() {
@@ -147,13 +124,13 @@ impl<T> PathTable<T> {
         }
     }
 
-    /// Removes the matches of a route's rules.
-    pub(crate) fn remove(&mut self, route: &Arc<Route>) {
+    fn remove(&mut self, route: &Arc<Route>) {
         let matches = route.rules.iter().flat_map(|rule: &Arc<Rule>| &rule.matches);
         let mut patterns = false;
         for matched in matches {
             match PathKey::of(&matched.path) {
                 PathKey::Pattern(_) => patterns = true,
+                PathKey::Call(_) => {}
                 PathKey::Exact(path) => {
                     remove_from_leaf(&mut self.exact, &path, route);
                 }
@@ -169,29 +146,13 @@ impl<T> PathTable<T> {
         }
     }
 
-    /// All matches, in no particular order.
-    pub(crate) fn candidates(&self) -> impl Iterator<Item = &Candidate<T>> {
+    fn candidates<'t>(&'t self) -> impl Iterator<Item = &'t Candidate<T>>
+    where
+        T: 't,
+    {
         let leaves = self.exact.iter().chain(self.prefixes.iter());
         leaves.flat_map(|leaf| &leaf.candidates).chain(self.patterns.iter())
     }
-}
-
-fn insert_leaf<T>(map: &mut KeyedMap<Leaf<T>>, path: &str, candidate: Candidate<T>) {
-    let made = || Leaf { path: path.as_bytes().into(), candidates: SmallVec::new() };
-    let Some(leaf) = map.get_or_insert_with(path, made) else { return };
-    let at = leaf.candidates.partition_point(|other| other.rank() < candidate.rank());
-    leaf.candidates.insert(at, candidate);
-}
-
-/// Whether the leaf went, being empty.
-fn remove_from_leaf<T>(map: &mut KeyedMap<Leaf<T>>, path: &str, route: &Arc<Route>) -> bool {
-    let Some(leaf) = map.get_mut(path) else { return false };
-    leaf.candidates.retain(|candidate| !Arc::ptr_eq(&candidate.entry.route, route));
-    let empty = leaf.candidates.is_empty();
-    if empty {
-        map.remove(path);
-    }
-    empty
 }
 
 /// The number of a prefix's elements.

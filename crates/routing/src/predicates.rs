@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use portcullis_model::{HeaderMatch, Match, QueryMatch, ValueMatch};
+use portcullis_model::{HeaderMatch, Match, QueryMatch};
 
 use crate::{HeaderSource, Request};
 
@@ -39,18 +39,11 @@ pub(crate) fn unmet<'t, H: HeaderSource + ?Sized>(
 fn header_fits<H: HeaderSource + ?Sized>(wanted: &HeaderMatch, headers: &H) -> bool {
     let mut values = headers.values(wanted.name.as_str());
     let Some(first) = values.next() else { return false };
-    let Some(second) = values.next() else { return value_fits(&wanted.value, first) };
+    let Some(second) = values.next() else { return wanted.value.takes(first) };
     let mut joined = SmallVec::<[u8; 256]>::from_slice(first);
     for value in std::iter::once(second).chain(values) {
         joined.push(b',');
         joined.extend_from_slice(value);
     }
-    value_fits(&wanted.value, &joined)
-}
-
-fn value_fits(wanted: &ValueMatch, value: &[u8]) -> bool {
-    match wanted {
-        ValueMatch::Exact(text) => text.as_bytes() == value,
-        ValueMatch::Regex(pattern) => pattern.matches(value),
-    }
+    wanted.value.takes(&joined)
 }

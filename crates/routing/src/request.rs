@@ -22,6 +22,15 @@ impl HeaderSource for [(HeaderName, HeaderValue)] {
     }
 }
 
+/// Whether a request with this content type is a gRPC call.
+///
+/// Source: gRPC over HTTP2, "Requests": `application/grpc`, with whatever follows; media types ignore case.
+#[must_use]
+pub fn is_grpc(content_type: &[u8]) -> bool {
+    const GRPC: &[u8] = b"application/grpc";
+    content_type.get(..GRPC.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(GRPC))
+}
+
 /// A request as matching sees it. Its query is parsed when a predicate first asks, and once.
 #[derive(Debug)]
 pub struct Request<'r, H: ?Sized> {
@@ -50,6 +59,11 @@ impl<'r, H: HeaderSource + ?Sized> Request<'r, H> {
     #[must_use]
     pub fn announced(self, preflight: Preflight<'r>) -> Self {
         Request { method: preflight.method, announced: Some(preflight), ..self }
+    }
+
+    /// Whether it is a gRPC call.
+    pub(crate) fn is_call(&self) -> bool {
+        self.headers.values("content-type").next().is_some_and(is_grpc)
     }
 
     /// Whether a header of this name is promised.

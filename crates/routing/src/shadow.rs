@@ -8,7 +8,8 @@ use portcullis_model::{Listener, Match, PathMatch, Rule, ValueMatch};
 
 use crate::ListenerTable;
 use crate::candidate::Candidate;
-use crate::paths::{PathKey, PathTable};
+use crate::paths::PathKey;
+use crate::table::Table;
 
 /// A match that never takes a request, because another takes all that it would take.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,26 +32,41 @@ pub struct Shadowed {
 #[must_use]
 pub fn shadowed(listener: &Arc<Listener>) -> Vec<Shadowed> {
     let table = ListenerTable::build(listener, &|_, _, _| ());
-    let taken = |paths: &&Arc<PathTable<()>>| listener.hostname.intersects(&paths.hostname);
-    let mut covered: HashMap<_, Shadowed, RandomState> = HashMap::default();
-    let mut reached: HashSet<_, RandomState> = HashSet::default();
-    for paths in table.hosts().filter(taken) {
-        let mut candidates: Vec<_> = paths.candidates().collect();
+    let mut seen = Seen::default();
+    table.hosts().all().for_each(|paths| seen.look(listener, &**paths));
+    table.calls().all().for_each(|calls| seen.look(listener, &**calls));
+    let Seen { covered, reached } = seen;
+    let unreached = covered.into_iter().filter(|(key, _)| !reached.contains(key));
+    let mut all: Vec<_> = unreached.map(|(_, shadowed)| shadowed).collect();
+    all.sort_by(|one, two| (&one.rule.id, one.match_index).cmp(&(&two.rule.id, two.match_index)));
+    all
+}
+
+/// What has been found so far, by rule and match.
+#[derive(Default)]
+struct Seen {
+    covered: HashMap<(*const Rule, u32), Shadowed, RandomState>,
+    reached: HashSet<(*const Rule, u32), RandomState>,
+}
+
+impl Seen {
+    /// Looks at the matches of one hostname, if the listener takes it.
+    fn look<P: Table<Compiled = ()>>(&mut self, listener: &Listener, table: &P) {
+        if !listener.hostname.intersects(table.hostname()) {
+            return;
+        }
+        let mut candidates: Vec<_> = table.candidates().collect();
         candidates.sort_by(|one, two| one.rank().cmp(&two.rank()));
         let mut earlier = Earlier::default();
         for candidate in candidates {
             let key = (Arc::as_ptr(&candidate.entry.rule), candidate.match_index);
             match earlier.cover_of(candidate) {
-                Some(by) => drop(covered.entry(key).or_insert_with(|| shadowed_by(candidate, by))),
-                None => drop(reached.insert(key)),
+                Some(by) => drop(self.covered.entry(key).or_insert_with(|| shadowed_by(candidate, by))),
+                None => drop(self.reached.insert(key)),
             }
             earlier.add(candidate);
         }
     }
-    let unreached = covered.into_iter().filter(|(key, _)| !reached.contains(key));
-    let mut all: Vec<_> = unreached.map(|(_, shadowed)| shadowed).collect();
-    all.sort_by(|one, two| (&one.rule.id, one.match_index).cmp(&(&two.rule.id, two.match_index)));
-    all
 }
 
 fn shadowed_by(candidate: &Candidate<()>, by: &Candidate<()>) -> Shadowed {
@@ -118,11 +134,17 @@ impl Asked {
             PathKey::Exact(path) => (0, path.into_owned()),
             PathKey::Pattern(pattern) => (1, pattern.as_str().to_owned()),
             PathKey::Prefix(path) => (2, path.into_owned()),
+            PathKey::Call(call) => (3, format!("{:?}", (asked(&call.service), asked(&call.method)))),
         };
         let headers = matched.headers.iter().map(|header| predicate(header.name.as_str(), &header.value));
         let query = matched.query.iter().map(|query| predicate(&query.name, &query.value));
         Asked { path, method: matched.method.clone(), headers: sorted(headers), query: sorted(query) }
     }
+}
+
+/// A name that a call must have, and whether it is a regular expression.
+fn asked(value: &Option<ValueMatch>) -> Option<(bool, &str)> {
+    value.as_ref().map(|value| (matches!(value, ValueMatch::Regex(_)), value.as_str()))
 }
 
 fn predicate(name: &str, value: &ValueMatch) -> (String, bool, String) {

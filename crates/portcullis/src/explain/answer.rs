@@ -1,7 +1,7 @@
 //! What is answered; its JSON form is what programs read, so its fields keep their names.
 
 use portcullis_model::{Listener, Origin, Rule};
-use portcullis_proxy::Reason;
+use portcullis_proxy::{Reason, grpc_answer};
 use portcullis_routing::Matched;
 use serde::Serialize;
 
@@ -329,10 +329,18 @@ impl Answer {
         self.outcome = Outcome::Reject;
         self.reason = Some(refused.reason.as_str());
         self.message = Some(refused.message);
-        (self.status, self.grpc_status) = match refused.status {
-            Some(404) if grpc => (Some(200), Some(12)), // a trailers-only answer: unimplemented
-            status => (status, None),
-        };
+        self.status = refused.status;
+        if grpc {
+            self.tell_in_grpc();
+        }
+    }
+
+    /// An error that the gateway answers a gRPC call with itself is a trailers-only answer.
+    pub(super) fn tell_in_grpc(&mut self) {
+        if let Some(status) = self.status.filter(|status| *status >= 400) {
+            let (status, grpc_status) = grpc_answer(status);
+            (self.status, self.grpc_status) = (Some(status), Some(grpc_status));
+        }
     }
 
     pub(super) fn meet_listener(&mut self, listener: &Listener) {

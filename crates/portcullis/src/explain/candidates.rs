@@ -22,8 +22,8 @@ pub(crate) struct Candidate {
     #[serde(rename = "match")]
     pub(crate) matched: MatchView,
     pub(crate) verdict: CandidateVerdict,
-    /// What did not match (`path`, `method`, `header`, `queryParam`) or what decided (`hostname`, `pathKind`,
-    /// `pathLength`, `method`, `headers`, `queryParams`, `age`, `name`, `ruleOrder`, `matchOrder`).
+    /// What did not match (`path`, `method`, `header`, `queryParam`) or what decided (`kind`, `hostname`, `pathKind`,
+    /// `pathLength`, `service`, `call`, `method`, `headers`, `queryParams`, `age`, `name`, `ruleOrder`, `matchOrder`).
     pub(crate) by: &'static str,
     /// The same, to a person.
     pub(crate) detail: String,
@@ -132,9 +132,12 @@ fn covering(rule: &Arc<Rule>, shadows: &[Shadowed]) -> Option<Shadow> {
 
 fn criterion_name(criterion: Criterion) -> &'static str {
     match criterion {
+        Criterion::Kind => "kind",
         Criterion::Hostname => "hostname",
         Criterion::PathKind => "pathKind",
         Criterion::PathLength => "pathLength",
+        Criterion::Service => "service",
+        Criterion::Call => "call",
         Criterion::Method => "method",
         Criterion::Headers => "headers",
         Criterion::Query => "queryParams",
@@ -147,9 +150,12 @@ fn criterion_name(criterion: Criterion) -> &'static str {
 
 fn lost(criterion: Criterion) -> String {
     let why = match criterion {
+        Criterion::Kind => "gRPC calls try GRPCRoutes first",
         Criterion::Hostname => "its route's hostname is less specific",
         Criterion::PathKind => "exact paths come first, then regular expressions, then prefixes",
         Criterion::PathLength => "its path is shorter",
+        Criterion::Service => "it asks for fewer characters of the service",
+        Criterion::Call => "it asks for fewer characters of the method",
         Criterion::Method => "it names no method",
         Criterion::Headers => "it asks for fewer headers",
         Criterion::Query => "it asks for fewer query parameters",
@@ -193,17 +199,18 @@ impl MatchView {
     pub(super) fn of(rule: &Rule, index: usize, hostname: &HostPattern) -> Option<MatchView> {
         let matched: &Match = rule.matches.get(index)?;
         let (kind, value) = match &matched.path {
-            PathMatch::Exact(path) => ("Exact", path.as_ref()),
-            PathMatch::Prefix(path) if path.is_empty() => ("PathPrefix", "/"),
-            PathMatch::Prefix(path) => ("PathPrefix", path.as_ref()),
-            PathMatch::Regex(pattern) => ("RegularExpression", pattern.as_str()),
+            PathMatch::Exact(path) => ("Exact", path.as_ref().to_owned()),
+            PathMatch::Prefix(path) if path.is_empty() => ("PathPrefix", "/".to_owned()),
+            PathMatch::Prefix(path) => ("PathPrefix", path.as_ref().to_owned()),
+            PathMatch::Regex(pattern) => ("RegularExpression", pattern.as_str().to_owned()),
+            PathMatch::Call(call) => ("GRPCMethod", call.to_string()),
         };
         let headers = matched.headers.iter().map(|header| ValueView::of(header.name.as_str(), &header.value));
         let query = matched.query.iter().map(|query| ValueView::of(&query.name, &query.value));
         Some(MatchView {
             index,
             hostname: (*hostname != HostPattern::Any).then(|| hostname.to_string()),
-            path: ValueView { name: None, kind, value: value.to_owned() },
+            path: ValueView { name: None, kind, value },
             method: matched.method.as_deref().map(str::to_owned),
             headers: headers.collect(),
             query_params: query.collect(),
@@ -224,6 +231,7 @@ impl ValueView {
         let value = match self.kind {
             "PathPrefix" => format!("prefix {}", self.value),
             "RegularExpression" => format!("~ {}", self.value),
+            "GRPCMethod" => format!("call {}", self.value),
             _ if self.name.is_some() => format!("{:?}", self.value),
             _ => format!("exactly {}", self.value),
         };

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use portcullis_model::{HeaderName, HeaderValue};
 use portcullis_proxy::Reason;
-use portcullis_routing::{Authority, Scheme, canonical_path};
+use portcullis_routing::{Authority, Scheme, canonical_path, is_grpc};
 
 use super::answer::Refused;
 
@@ -151,7 +151,7 @@ impl Question {
 
     pub(super) fn is_grpc(&self) -> bool {
         let content_type = self.headers.iter().find(|(name, _)| name.as_str() == "content-type");
-        content_type.is_some_and(|(_, value)| value.as_bytes().starts_with(b"application/grpc"))
+        content_type.is_some_and(|(_, value)| is_grpc(value.as_bytes()))
     }
 }
 

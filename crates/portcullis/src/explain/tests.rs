@@ -52,7 +52,15 @@ fn listener(
     let gateway = origin("Gateway", "gw");
     let id = ListenerId { gateway: gateway.clone(), owner: gateway, name: name.into() };
     let hostname = HostPattern::parse(host);
-    Arc::new(Listener { id, port, hostname, protocol, client_certificate: None, routes })
+    Arc::new(Listener {
+        id,
+        port,
+        hostname,
+        protocol,
+        client_certificate: None,
+        routes,
+        grpc_routes: Vec::new(),
+    })
 }
 
 fn cluster(service: &str) -> ClusterKey {

@@ -136,7 +136,7 @@ fn path(wanted: &PathMatch) -> Option<&str> {
         PathMatch::Exact(path) => Some(path),
         PathMatch::Prefix(prefix) if prefix.is_empty() => Some("/"),
         PathMatch::Prefix(prefix) => Some(prefix),
-        PathMatch::Regex(_) => None,
+        PathMatch::Regex(_) | PathMatch::Call(_) => None, // curl makes no calls
     }
 }
 

@@ -24,6 +24,7 @@ use self::resets::Resets;
 use super::http1::LONG;
 use super::{Connection, PREFACE};
 use crate::exchange::{Client, Surroundings, run};
+use crate::http2::Pulse;
 use crate::limits::Limits;
 use crate::reason::Reason;
 use crate::stream::{Prefixed, Stream};
@@ -49,6 +50,7 @@ struct Running {
     seen: Rc<Seen>,
     shared: Rc<Shared>,
     timer: Timer,
+    pulse: Option<Pulse>,
     /// The client has been told to open no more streams.
     leaving: bool,
     /// The client has been told why its connection ends.
@@ -77,15 +79,17 @@ pub(super) async fn serve(connection: Connection, stream: Stream, prefix: Vec<u8
     let guard = Guard::new(Prefixed::new(prefix, stream), PREFACE.len(), limits.h2_control_frames);
     let seen = guard.seen();
     let handshake = builder(limits).handshake(guard);
-    let h2 = match within(&timer, handshake).await {
+    let mut h2 = match within(&timer, handshake).await {
         Some(Ok(h2)) => h2,
         Some(Err(_)) => return worker.metrics.refused(Reason::Http2Protocol),
         None => return worker.metrics.refused(Reason::ClientTimeout),
     };
+    let pulse = Pulse::new(h2.ping_pong(), limits.h2_ping, limits.h2_ping_timeout, timer.another());
     let resets = RefCell::new(Resets::new(worker.shared.options.limits.h2_resets));
     let shared = Shared { worker, client, address, streams: Cell::new(0), resets };
+    let shared = Rc::new(shared);
     let mut running =
-        Running { h2, seen, shared: Rc::new(shared), timer, leaving: false, ending: false, waits_as: None };
+        Running { h2, seen, shared, timer, pulse, leaving: false, ending: false, waits_as: None };
     poll_fn(|cx| running.poll(cx)).await;
 }
 
@@ -129,7 +133,17 @@ impl Running {
             self.bound();
         }
         self.bound();
+        if self.poll_alive(cx).is_ready() {
+            return Poll::Ready(());
+        }
         self.poll_timeout(cx)
+    }
+
+    /// Ready when the client is dead, though it has open streams.
+    fn poll_alive(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let (streams, seen) = (&self.shared.streams, &self.seen);
+        let silent = || (streams.get() > 0).then(|| seen.heard().elapsed());
+        self.pulse.as_mut().map_or(Poll::Pending, |pulse| pulse.poll(cx, silent))
     }
 
     /// Ends a connection that only makes work.

@@ -3,18 +3,17 @@
 use std::future::poll_fn;
 
 use portcullis_http1::{Framing, Known, Version};
+use portcullis_routing::is_grpc;
 
 use super::{Downstream, Surroundings};
 use crate::error::ProxyError;
 use crate::filters::CompiledRedirect;
+use crate::grpc::grpc_answer;
 use crate::scratch::Scratch;
 use crate::tables::CompiledRule;
 use crate::telemetry::{Record, http_date};
 
-/// gRPC's status for a method that nobody implements.
-const GRPC_UNIMPLEMENTED: &[u8] = b"12";
-
-/// Answers with an error.
+/// Answers with an error, which gRPC calls get as a trailers-only answer.
 pub(super) async fn failure<D: Downstream>(
     scratch: &mut Scratch,
     down: &mut D,
@@ -22,16 +21,16 @@ pub(super) async fn failure<D: Downstream>(
     status: u16,
     around: &Surroundings<'_>,
 ) -> Result<(), ProxyError> {
-    let content_type = scratch.request.fields.known_value(Known::ContentType).unwrap_or_default();
-    let grpc = content_type.starts_with(b"application/grpc");
-    match (status, grpc) {
-        (404, true) => {
-            scratch.response.start(Version::Http11, 200);
-            scratch.response.fields.push(b"content-type", b"application/grpc");
-            scratch.response.fields.push(b"grpc-status", GRPC_UNIMPLEMENTED);
-            scratch.response.fields.push(b"grpc-message", record.reason.as_str().as_bytes());
-        }
-        (status, _) => scratch.response.start(Version::Http11, status),
+    let Scratch { request, response, .. } = &mut *scratch;
+    let content_type = request.fields.known_value(Known::ContentType).unwrap_or_default();
+    if is_grpc(content_type) {
+        let (status, grpc_status) = grpc_answer(status);
+        response.start(Version::Http11, status);
+        response.fields.push(b"content-type", content_type);
+        response.fields.push(b"grpc-status", grpc_status.to_string().as_bytes());
+        response.fields.push(b"grpc-message", record.reason.as_str().as_bytes());
+    } else {
+        response.start(Version::Http11, status);
     }
     scratch.cors.apply(&mut scratch.response.fields);
     send(scratch, down, record, around).await

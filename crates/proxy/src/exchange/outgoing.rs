@@ -156,7 +156,7 @@ impl Outgoing {
 
     /// Whether the head has to wait for the body's end: only then it is known that nothing comes of a body that is
     /// said to be empty (RFC 9113 §8.1.1).
-    fn is_withheld(&self) -> bool {
+    pub(super) fn is_withheld(&self) -> bool {
         self.framing == Framing::Length(0) && !self.ended
     }
 

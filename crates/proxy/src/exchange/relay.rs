@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use portcullis_http1::{Framing, Known};
 use portcullis_model::Retry;
+use portcullis_routing::is_grpc;
 
 use super::answer::explain;
 use super::attempts::LOOK;
@@ -40,6 +41,8 @@ pub(super) struct Relay<'a, D, E> {
     send_failed: bool,
     request_sent: bool,
     interim: usize,
+    /// The request is a gRPC call, whose client may be silent for as long as it likes: streams are for that.
+    call: bool,
 }
 
 /// How a successful exchange leaves its endpoint.
@@ -84,6 +87,7 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
     ) -> Relay<'a, D, E> {
         scratch.input.clear();
         scratch.parser.restart();
+        let call = scratch.request.fields.known_value(Known::ContentType).is_some_and(is_grpc);
         let limits = &around.worker.shared.options.limits;
         let client_silence = Silence::new(limits.body_timeout, down.progress());
         let endpoint_silence = Silence::new(limits.upstream_send_timeout, ((0, 0), 0));
@@ -102,6 +106,7 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
             send_failed: false,
             request_sent: false,
             interim: 0,
+            call,
         }
     }
 
@@ -127,7 +132,7 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
             Ok(Some(waiting)) => waiting,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        let client = sending == Waiting::Client || receiving == Waiting::Client;
+        let client = (sending == Waiting::Client && !self.call) || receiving == Waiting::Client;
         self.poll_deadlines(cx, client, sending == Waiting::Room)
     }
 

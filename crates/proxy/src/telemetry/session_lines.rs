@@ -60,8 +60,15 @@ mod tests {
         let gateway = Origin { kind: "Gateway".into(), namespace: "n".into(), name: "g".into() };
         let id = ListenerId { gateway: gateway.clone(), owner: gateway, name: "tls".into() };
         let (hostname, protocol) = (HostPattern::Any, ListenerProtocol::TlsPassthrough(Vec::new()));
-        let listener =
-            Listener { id, port: 443, hostname, protocol, client_certificate: None, routes: Vec::new() };
+        let listener = Listener {
+            id,
+            port: 443,
+            hostname,
+            protocol,
+            client_certificate: None,
+            routes: Vec::new(),
+            grpc_routes: Vec::new(),
+        };
         let mut record = SessionRecord::new(Session::Tls, ([192, 0, 2, 1], 5000).into(), Arc::new(listener));
         record.server_name = Some("a\u{1b}\n\"b".into());
         record.reason = Reason::NoRule;

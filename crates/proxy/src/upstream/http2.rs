@@ -150,6 +150,11 @@ impl Link {
         self.streams.get() == 0 && self.heard.get().elapsed() >= time
     }
 
+    /// For how long the endpoint, which owes answers, has said nothing.
+    fn silent(&self) -> Option<Duration> {
+        (self.streams.get() > 0).then(|| self.heard.get().elapsed())
+    }
+
     fn place(self: &Rc<Link>) -> Place {
         self.streams.set(self.streams.get() + 1);
         Place { link: Rc::clone(self), reused: self.used.replace(true) }

@@ -83,6 +83,7 @@ pub(crate) fn model() -> Arc<Model> {
         protocol: ListenerProtocol::Http,
         client_certificate: None,
         routes: Vec::new(),
+        grpc_routes: Vec::new(),
     };
     let mut model = Model::default();
     let address = BindAddress::tcp(Ipv4Addr::LOCALHOST.into(), 0);

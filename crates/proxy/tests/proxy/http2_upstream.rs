@@ -214,7 +214,7 @@ fn a_stream_refused_twice_is_503() {
     let running = Running::start(&gateway(&[&backend]));
     assert_eq!(running.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").status, 503);
     assert_eq!(backend.streams(), 2);
-    assert!(running.metrics().contains("upstream_refused"));
+    eventually(|| running.metrics().contains("reason=\"upstream_refused\"").then_some(()));
 }
 
 /// A stream that was begun and reset may have been processed.

@@ -10,6 +10,7 @@
 mod configuration;
 mod cors;
 mod forwarding;
+mod grpc;
 mod http2;
 mod http2_upstream;
 mod hygiene;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use portcullis_api::FieldPath;
 use portcullis_api::http_route::{
-    HttpHeaderMatch, HttpMethod, HttpPathMatch, HttpQueryParamMatch, HttpRouteMatch, PathMatchType,
-    ValueMatchType,
+    HttpMethod, HttpPathMatch, HttpQueryParamMatch, HttpRouteMatch, PathMatchType, ValueMatchType,
 };
 use portcullis_model::{HeaderMatch, HeaderName, Match, PathMatch, Pattern, QueryMatch, ValueMatch};
 
@@ -17,15 +16,12 @@ pub(super) fn read(source: &HttpRouteMatch, path: &FieldPath) -> Result<Match, V
     let mut faults = Vec::new();
     let mut take = |path: FieldPath, fault: String| faults.push(Finding::new(&RULE_VALUE, path, fault));
     let path_match = read_path(&source.path).map_err(|fault| take(path.field("path"), fault)).ok();
-    let mut headers: Vec<HeaderMatch> = Vec::new();
-    for (index, header) in source.headers.iter().enumerate() {
-        match read_header(header) {
-            // Of several for one name, only the first counts.
-            Ok(header) if headers.iter().any(|earlier| earlier.name == header.name) => {}
-            Ok(header) => headers.push(header),
-            Err(fault) => take(path.field("headers").index(index), fault),
-        }
-    }
+    let headers = source.headers.iter().map(|header| Header {
+        match_type: &header.match_type,
+        name: header.name.as_str(),
+        value: header.value.as_str(),
+    });
+    let headers = read_headers(headers, &path.field("headers"), &mut take);
     let mut query: Vec<QueryMatch> = Vec::new();
     for (index, parameter) in source.query_params.iter().enumerate() {
         match read_query(parameter) {
@@ -55,10 +51,33 @@ fn read_path(path: &HttpPathMatch) -> Result<PathMatch, String> {
     }
 }
 
-fn read_header(header: &HttpHeaderMatch) -> Result<HeaderMatch, String> {
-    let name =
-        HeaderName::new(header.name.as_str()).ok_or_else(|| format!("{} is no header name", header.name))?;
-    Ok(HeaderMatch { name, value: value(&header.match_type, header.value.as_str())? })
+/// A header match of a route of any kind.
+pub(crate) struct Header<'a> {
+    pub(crate) match_type: &'a ValueMatchType,
+    pub(crate) name: &'a str,
+    pub(crate) value: &'a str,
+}
+
+/// Header matches; of several for one name, only the first counts. What is wrong with others goes to `take`.
+pub(crate) fn read_headers<'a>(
+    source: impl Iterator<Item = Header<'a>>,
+    path: &FieldPath,
+    take: &mut impl FnMut(FieldPath, String),
+) -> Vec<HeaderMatch> {
+    let mut headers: Vec<HeaderMatch> = Vec::new();
+    for (index, header) in source.enumerate() {
+        match read_header(&header) {
+            Ok(header) if headers.iter().any(|earlier| earlier.name == header.name) => {}
+            Ok(header) => headers.push(header),
+            Err(fault) => take(path.index(index), fault),
+        }
+    }
+    headers
+}
+
+fn read_header(header: &Header<'_>) -> Result<HeaderMatch, String> {
+    let name = HeaderName::new(header.name).ok_or_else(|| format!("{} is no header name", header.name))?;
+    Ok(HeaderMatch { name, value: value(header.match_type, header.value)? })
 }
 
 fn read_query(parameter: &HttpQueryParamMatch) -> Result<QueryMatch, String> {
@@ -66,7 +85,8 @@ fn read_query(parameter: &HttpQueryParamMatch) -> Result<QueryMatch, String> {
     Ok(QueryMatch { name: parameter.name.shared(), value })
 }
 
-fn value(match_type: &ValueMatchType, value: &str) -> Result<ValueMatch, String> {
+/// A value of a match, by the match's type.
+pub(crate) fn value(match_type: &ValueMatchType, value: &str) -> Result<ValueMatch, String> {
     match match_type {
         ValueMatchType::Exact => Ok(ValueMatch::Exact(value.into())),
         ValueMatchType::RegularExpression => pattern(value).map(ValueMatch::Regex),

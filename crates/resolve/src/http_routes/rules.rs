@@ -1,4 +1,4 @@
-//! Rules of an HTTPRoute.
+//! Rules of an HTTPRoute, and of a GRPCRoute, which means the same but for its matches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use portcullis_api::duration::Duration as ApiDuration;
 use portcullis_api::http_route::{HttpBackendRef, HttpRouteRetry, HttpRouteRule, HttpRouteTimeouts};
 use portcullis_api::names::SectionName;
 use portcullis_api::port::PortNumber;
-use portcullis_api::{FieldPath, ObjectKey};
+use portcullis_api::{FieldPath, Kind, ObjectKey};
 use portcullis_model::{
-    self as model, Action, ClusterKey, Failure, FailureReason, Forward, Match, PathMatch, Rule, RuleId,
-    Target, Timeouts, WeightedBackend,
+    self as model, Action, CallMatch, ClusterKey, Failure, FailureReason, Forward, Match, PathMatch, Rule,
+    RuleId, Target, Timeouts, WeightedBackend,
 };
 
 use super::filters::{Filters, Of, replaces_prefix};
@@ -18,11 +18,12 @@ use super::matches;
 use crate::backends::{self, Refusal};
 use crate::causes::{RULE_NO_BACKENDS, RULE_SESSION_NO_EFFECT, RULE_VALUE, RULE_ZERO_WEIGHT};
 use crate::finding::{Finding, messages};
+use crate::grpc_routes;
 use crate::memo::Query;
 use crate::origin::origin;
 use crate::view::View;
 
-/// What a rule of an HTTPRoute means.
+/// What a rule of an HTTPRoute or GRPCRoute means.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RuleOf {
     pub(crate) route: ObjectKey,
@@ -45,11 +46,31 @@ impl Query for RuleOf {
     type Value = RuleMeaning;
 
     fn compute(&self, view: &View<'_>) -> RuleMeaning {
-        let Some(route) = view.http_route(&self.route) else { return RuleMeaning::default() };
-        let Some(rule) = route.spec.rules.get(self.index) else { return RuleMeaning::default() };
         let path = FieldPath::of("spec").field("rules").index(self.index);
         let mut meaning = RuleMeaning::default();
-        let matches = meaning.read_matches(rule, &path);
+        if self.route.kind == Kind::GrpcRoute {
+            let Some(route) = view.grpc_route(&self.route) else { return meaning };
+            let Some(rule) = route.spec.rules.get(self.index) else { return meaning };
+            let matches = meaning.read_matches(&rule.matches, &path, any_call, grpc_routes::read_match);
+            return self.mean(view, &grpc_routes::as_http(rule), matches, meaning);
+        }
+        let Some(route) = view.http_route(&self.route) else { return meaning };
+        let Some(rule) = route.spec.rules.get(self.index) else { return meaning };
+        let matches = meaning.read_matches(&rule.matches, &path, any_request, matches::read);
+        self.mean(view, rule, matches, meaning)
+    }
+}
+
+impl RuleOf {
+    /// What a rule means that has these matches.
+    fn mean(
+        &self,
+        view: &View<'_>,
+        rule: &HttpRouteRule,
+        matches: Vec<Match>,
+        mut meaning: RuleMeaning,
+    ) -> RuleMeaning {
+        let path = FieldPath::of("spec").field("rules").index(self.index);
         let filters = Filters::read((view, &self.route), &rule.filters, Of::Rule, &path.field("filters"));
         meaning.invalid.extend_from_slice(&filters.invalid);
         let reader = BackendReader { view, route: &self.route, path: path.field("backendRefs") };
@@ -80,15 +101,20 @@ impl Query for RuleOf {
 }
 
 impl RuleMeaning {
-    /// The matches that can be understood; a rule without any takes every request.
-    fn read_matches(&mut self, rule: &HttpRouteRule, path: &FieldPath) -> Vec<Match> {
-        if rule.matches.is_empty() {
-            let path = PathMatch::Prefix("".into());
-            return vec![Match { path, method: None, headers: Vec::new(), query: Vec::new() }];
+    /// The matches that can be understood; a rule without any has the one that takes everything.
+    fn read_matches<M>(
+        &mut self,
+        source: &[M],
+        path: &FieldPath,
+        any: impl FnOnce() -> Match,
+        read: impl Fn(&M, &FieldPath) -> Result<Match, Vec<Finding>>,
+    ) -> Vec<Match> {
+        if source.is_empty() {
+            return vec![any()];
         }
         let mut matches = Vec::new();
-        for (index, source) in rule.matches.iter().enumerate() {
-            match matches::read(source, &path.field("matches").index(index)) {
+        for (index, source) in source.iter().enumerate() {
+            match read(source, &path.field("matches").index(index)) {
                 Ok(read) => matches.push(read),
                 Err(faults) => self.invalid.extend(faults),
             }
@@ -133,6 +159,18 @@ impl RuleMeaning {
             Action::Forward(Forward { backends })
         }
     }
+}
+
+fn any_request() -> Match {
+    of_path(PathMatch::Prefix("".into()))
+}
+
+fn any_call() -> Match {
+    of_path(PathMatch::Call(CallMatch::default()))
+}
+
+fn of_path(path: PathMatch) -> Match {
+    Match { path, method: None, headers: Vec::new(), query: Vec::new() }
 }
 
 struct BackendReader<'a> {

@@ -71,6 +71,7 @@ impl Query for ServedListener {
                 .and_then(|one| one.as_ref().ok())
                 .cloned(),
             routes: attached.all(ServedRoute::http),
+            grpc_routes: attached.all(ServedRoute::grpc),
         }))
     }
 }

@@ -11,7 +11,7 @@ use crate::causes::Cause;
 use crate::finding::{Finding, messages};
 use crate::memo::Query;
 use crate::view::View;
-use crate::{http_routes, l4_routes};
+use crate::{grpc_routes, http_routes, l4_routes};
 
 /// What a route means. Nothing if it does not exist, or is of a kind that is not served.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +39,8 @@ pub(crate) type RouteRefusal = (&'static Cause, Arc<str>);
 pub(crate) enum ServedRoute {
     /// Requests.
     Http(Arc<Route>),
+    /// gRPC calls.
+    Grpc(Arc<Route>),
     /// TLS connections, where TLS is ended here and where it is passed through: what guards a backend concerns the one
     /// alone.
     Tls { terminated: Arc<L4Route>, passed_through: Arc<L4Route> },
@@ -62,7 +64,15 @@ impl ServedRoute {
     pub(crate) fn http(&self) -> Option<&Arc<Route>> {
         match self {
             ServedRoute::Http(route) => Some(route),
-            ServedRoute::Tls { .. } | ServedRoute::L4(_) => None,
+            ServedRoute::Grpc(_) | ServedRoute::Tls { .. } | ServedRoute::L4(_) => None,
+        }
+    }
+
+    /// The route, if it takes gRPC calls.
+    pub(crate) fn grpc(&self) -> Option<&Arc<Route>> {
+        match self {
+            ServedRoute::Grpc(route) => Some(route),
+            _ => None,
         }
     }
 
@@ -70,7 +80,7 @@ impl ServedRoute {
     pub(crate) fn l4(&self) -> Option<&Arc<L4Route>> {
         match self {
             ServedRoute::L4(route) | ServedRoute::Tls { terminated: route, .. } => Some(route),
-            ServedRoute::Http(_) => None,
+            ServedRoute::Http(_) | ServedRoute::Grpc(_) => None,
         }
     }
 
@@ -78,13 +88,13 @@ impl ServedRoute {
     pub(crate) fn passed_through(&self) -> Option<&Arc<L4Route>> {
         match self {
             ServedRoute::Tls { passed_through, .. } => Some(passed_through),
-            ServedRoute::Http(_) | ServedRoute::L4(_) => None,
+            ServedRoute::Http(_) | ServedRoute::Grpc(_) | ServedRoute::L4(_) => None,
         }
     }
 
     fn clusters(&self) -> Vec<ClusterKey> {
         match self {
-            ServedRoute::Http(route) => http_routes::clusters(route).collect(),
+            ServedRoute::Http(route) | ServedRoute::Grpc(route) => http_routes::clusters(route).collect(),
             ServedRoute::L4(route) => l4_routes::clusters(route).collect(),
             ServedRoute::Tls { terminated, passed_through } => {
                 l4_routes::clusters(terminated).chain(l4_routes::clusters(passed_through)).collect()
@@ -99,6 +109,7 @@ impl Query for Meaning {
     fn compute(&self, view: &View<'_>) -> Option<RouteMeaning> {
         let mut meaning = match self.route.kind {
             Kind::HttpRoute => http_routes::read(view, &self.route)?,
+            Kind::GrpcRoute => grpc_routes::read(view, &self.route)?,
             Kind::TlsRoute | Kind::TcpRoute | Kind::UdpRoute => l4_routes::read(view, &self.route)?,
             _ => return None,
         };

@@ -75,7 +75,8 @@ fn routes(model: &Model) -> Map<String, Value> {
     let mut routes = Map::new();
     for listener in model.ports.values().flat_map(|port| &port.listeners) {
         let below = listener.protocol.l4_routes().iter().map(|route| &route.origin);
-        let origins = listener.routes.iter().map(|route| &route.origin).chain(below);
+        let origins =
+            listener.routes.iter().chain(&listener.grpc_routes).map(|route| &route.origin).chain(below);
         let mut names: Vec<String> = origins.map(|origin| origin.name.to_string()).collect();
         names.sort();
         routes.insert(listener_name(&listener.id), names.into());
@@ -102,7 +103,7 @@ fn shares(model: &Model) -> Map<String, Value> {
 
 fn by_route(model: &Model, tell: impl Fn(&Route) -> Value) -> Map<String, Value> {
     let listeners = model.ports.values().flat_map(|port| &port.listeners);
-    let routes = listeners.flat_map(|listener| &listener.routes);
+    let routes = listeners.flat_map(|listener| listener.routes.iter().chain(&listener.grpc_routes));
     routes.map(|route| (route.origin.name.to_string(), tell(route))).collect()
 }
 
@@ -132,6 +133,7 @@ fn one_match(one: &Match) -> String {
         PathMatch::Exact(path) => format!("Exact {path}"),
         PathMatch::Prefix(path) => format!("PathPrefix {path}/"),
         PathMatch::Regex(pattern) => format!("RegularExpression {}", pattern.as_str()),
+        PathMatch::Call(call) => format!("call {call}"),
     };
     let mut add = |part: String| text.push_str(&format!(" {part}"));
     if let Some(method) = &one.method {

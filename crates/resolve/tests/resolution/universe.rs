@@ -65,7 +65,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { key: "HTTPRoute/r", make: routes::http_route, weight: 5 },
     Subject { key: "HTTPRoute/s", make: routes::http_route, weight: 5 },
     Subject { key: "HTTPRoute/other/r", make: routes::http_route, weight: 5 },
-    Subject { key: "GRPCRoute/g", make: routes::grpc_route, weight: 1 },
+    Subject { key: "GRPCRoute/g", make: routes::grpc_route, weight: 2 },
     Subject { key: "TLSRoute/n", make: routes::tls_route, weight: 2 },
     Subject { key: "TCPRoute/t", make: routes::tcp_route, weight: 1 },
     Subject { key: "TCPRoute/other/t", make: routes::tcp_route, weight: 1 },

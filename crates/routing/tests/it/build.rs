@@ -97,7 +97,15 @@ pub(crate) fn listener_of(
     let gateway = origin("Gateway", "gw");
     let id = ListenerId { gateway: gateway.clone(), owner: gateway, name: name.into() };
     let hostname = HostPattern::parse(hostname);
-    Arc::new(Listener { id, port: 80, hostname, protocol, client_certificate: None, routes })
+    Arc::new(Listener {
+        id,
+        port: 80,
+        hostname,
+        protocol,
+        client_certificate: None,
+        routes,
+        grpc_routes: vec![],
+    })
 }
 
 pub(crate) fn listener(routes: Vec<Route>) -> Arc<Listener> {

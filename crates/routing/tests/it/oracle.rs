@@ -94,6 +94,7 @@ fn path_rank(path: &PathMatch) -> PathRank {
         PathMatch::Prefix(prefix) => {
             PathRank::Prefix(elements(&canonical_path(prefix).unwrap()).join("/").len())
         }
+        PathMatch::Call(_) => panic!("calls have an oracle of their own"),
     }
 }
 
@@ -115,6 +116,7 @@ fn fits(matched: &Match, asked: &Asked) -> bool {
             let (wanted, given) = (elements(&prefix), asked.path.split('/').collect::<Vec<_>>());
             wanted.len() <= 1 || given.starts_with(&wanted)
         }
+        PathMatch::Call(_) => panic!("calls have an oracle of their own"),
     };
     let method = matched.method.as_deref().is_none_or(|method| method == asked.method);
     let mut headers = matched.headers.iter().map(|header| {

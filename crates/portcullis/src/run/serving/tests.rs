@@ -57,6 +57,7 @@ fn listener(
         protocol,
         client_certificate: None,
         routes: vec![Arc::new(route)],
+        grpc_routes: Vec::new(),
     })
 }
 

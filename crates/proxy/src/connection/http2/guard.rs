@@ -32,9 +32,9 @@ pub(super) struct Guard<S> {
 }
 
 /// What the connection's task has to act on.
-#[derive(Default)]
 pub(super) struct Seen {
     flooded: Cell<bool>,
+    heard: Cell<Instant>,
     head_since: Cell<Option<Instant>>,
 }
 
@@ -42,6 +42,11 @@ impl Seen {
     /// The client floods; nothing more is read.
     pub(super) fn flooded(&self) -> bool {
         self.flooded.get()
+    }
+
+    /// When something came last.
+    pub(super) fn heard(&self) -> Instant {
+        self.heard.get()
     }
 
     /// Since when a head is under way; no other frame can come before it has ended.
@@ -53,7 +58,9 @@ impl Seen {
 impl<S> Guard<S> {
     /// `prefix` is how many bytes come before the first frame.
     pub(super) fn new(stream: S, prefix: usize, limit: usize) -> Guard<S> {
-        Guard { stream, frames: Frames::new(prefix, limit), seen: Rc::default() }
+        let seen =
+            Seen { flooded: Cell::new(false), heard: Cell::new(Instant::now()), head_since: Cell::new(None) };
+        Guard { stream, frames: Frames::new(prefix, limit), seen: Rc::new(seen) }
     }
 
     pub(super) fn seen(&self) -> Rc<Seen> {
@@ -71,6 +78,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
         ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
         this.frames.pass(buf.filled().get(before..).unwrap_or_default());
         this.seen.head_since.set(this.frames.head_since);
+        this.seen.heard.set(Instant::now());
         if this.frames.exceeded() {
             this.seen.flooded.set(true);
             buf.set_filled(before);

@@ -86,6 +86,9 @@ impl Endpoint for Http2 {
 
     fn poll_send(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<bool, ProxyError>> {
         let Scratch { request, outgoing, .. } = scratch;
+        if outgoing.is_withheld() {
+            return Poll::Ready(Ok(true));
+        }
         let stream = match &mut self.stream {
             Some(stream) => stream,
             None => {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_model::{
-    Action, Age, BindAddress, Certificate, Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState,
-    Endpoints, EndpointsKey, Filter, Forward, HostPattern, L4Route, Listener, ListenerId, ListenerProtocol,
-    Match, Model, Origin, PathMatch, Port, Retry, Route, Rule, RuleId, Target, Timeouts, Transport,
-    UpstreamProtocol, UpstreamTls, WeightedBackend,
+    Action, Age, BindAddress, CallMatch, Certificate, Cluster, ClusterKey, Endpoint, EndpointAddress,
+    EndpointState, Endpoints, EndpointsKey, Filter, Forward, HostPattern, L4Route, Listener, ListenerId,
+    ListenerProtocol, Match, Model, Origin, PathMatch, Port, Retry, Route, Rule, RuleId, Target, Timeouts,
+    Transport, UpstreamProtocol, UpstreamTls, ValueMatch, WeightedBackend,
 };
 
 /// The listeners of one address, and the backends by name.
@@ -95,6 +95,16 @@ impl Rules {
         self
     }
 
+    /// A rule for gRPC calls; empty names are any.
+    pub(crate) fn call(mut self, service: &str, method: &str, action: Action) -> Rules {
+        let name = |name: &str| (!name.is_empty()).then(|| ValueMatch::Exact(name.into()));
+        let path = PathMatch::Call(CallMatch { service: name(service), method: name(method) });
+        self = self.rule("/", action);
+        self.rules.last_mut().unwrap().matches =
+            vec![Match { path, method: None, headers: Vec::new(), query: Vec::new() }];
+        self
+    }
+
     /// A rule that sends everything below a path to a backend.
     pub(crate) fn to(self, path: &str, backend: &str) -> Rules {
         self.rule(path, forward(&[(backend, 1)]))
@@ -156,6 +166,15 @@ impl Gateway {
         self.listener(hostname, ListenerProtocol::Http, rules)
     }
 
+    /// An HTTP listener with an HTTPRoute and a GRPCRoute.
+    pub(crate) fn grpc(self, hostname: &str, http: Rules, grpc: Rules) -> Gateway {
+        let mut gateway = self.http(hostname, http);
+        let listener = gateway.listeners.pop().unwrap();
+        let grpc_routes = vec![grpc.route()];
+        gateway.listeners.push(Arc::new(Listener { grpc_routes, ..Arc::unwrap_or_clone(listener) }));
+        gateway
+    }
+
     pub(crate) fn listener(mut self, hostname: &str, protocol: ListenerProtocol, rules: Rules) -> Gateway {
         let name = format!("listener-{}", self.listeners.len());
         let gateway = origin("Gateway", "gateway");
@@ -166,6 +185,7 @@ impl Gateway {
             protocol,
             client_certificate: None,
             routes: vec![rules.route()],
+            grpc_routes: Vec::new(),
         }));
         self
     }

@@ -21,7 +21,22 @@ pub(super) fn http_route(name: &'static str, picks: &mut Picks<'_>) -> Value {
 }
 
 pub(super) fn grpc_route(name: &'static str, picks: &mut Picks<'_>) -> Value {
-    json!({"GRPCRoute": name, "parentRefs": parents(picks)})
+    let matches = json!([
+        null, [{"method": {"service": "a.B"}}], [{"method": {"service": "a.B", "method": "Get"}, "headers": [{"name": "X", "value": "1"}]}],
+        [{"method": {"type": "RegularExpression", "method": "Get|Put"}}], [{"method": {"type": "RegularExpression", "service": "("}}],
+    ]);
+    let mut rule = json!({"matches": picks.value(matches), "backendRefs": picks.value(json!([
+        [{"name": "app", "port": 80}], [{"name": "missing", "port": 80}, {"name": "app", "port": 81}], [], null,
+    ]))});
+    if picks.chance(3) {
+        rule["filters"] = picks.value(json!([
+            [{"type": "RequestHeaderModifier", "requestHeaderModifier": {"set": [{"name": "X-A", "value": "1"}]}}],
+            [{"type": "ExtensionRef", "extensionRef": {"group": "x.test", "kind": "F", "name": "f"}}],
+        ]));
+    }
+    let hostnames = picks.value(json!([null, ["a.test"], ["*.test"]]));
+    let route = json!({"GRPCRoute": name, "parentRefs": parents(picks), "hostnames": hostnames, "rules": [without_nulls(rule)]});
+    without_nulls(route)
 }
 
 pub(super) fn tls_route(name: &'static str, picks: &mut Picks<'_>) -> Value {
