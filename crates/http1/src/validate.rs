@@ -84,8 +84,7 @@ impl RequestHead {
     /// [`finish_multiplexed`](Self::finish_multiplexed).
     ///
     /// # Errors
-    /// For pseudo-fields that are missing or malformed. Extended CONNECT (RFC 8441) is not offered, hence no
-    /// `:protocol`.
+    /// For pseudo-fields that are missing or malformed.
     pub fn start_multiplexed(&mut self, version: Version, pseudo: PseudoFields<'_>) -> Result<(), HeadError> {
         self.clear();
         self.version = version;
@@ -105,6 +104,25 @@ impl RequestHead {
             return Err(HeadError::Target);
         }
         self.target = Target { scheme: Some(scheme), authority, ..target };
+        Ok(())
+    }
+
+    /// Begins a head of extended CONNECT (RFC 8441 §4) with its pseudo-fields and `:protocol`: that of the request
+    /// with which an HTTP/1.1 client asks for an upgrade to this protocol, so GET without a body.
+    ///
+    /// # Errors
+    /// As for [`start_multiplexed`](Self::start_multiplexed).
+    pub fn start_extended_connect(
+        &mut self,
+        version: Version,
+        pseudo: PseudoFields<'_>,
+        protocol: &[u8],
+    ) -> Result<(), HeadError> {
+        self.start_multiplexed(version, PseudoFields { method: b"GET", ..pseudo })?;
+        if !syntax::is_token(protocol) {
+            return Err(HeadError::PseudoField);
+        }
+        self.upgrade = Some(self.fields.append(protocol));
         Ok(())
     }
 
@@ -145,7 +163,14 @@ impl RequestHead {
         self.authority_agrees(host)?;
         settle_authority(self, host)?;
         self.fields.join_cookies();
-        self.framing = framing::multiplexed(&self.fields, ended)?;
+        self.framing = match self.upgrade {
+            None => framing::multiplexed(&self.fields, ended)?,
+            // What follows the head is the other protocol's.
+            Some(_) if ended || self.fields.has(Known::ContentLength) => {
+                return Err(HeadError::ContentLength);
+            }
+            Some(_) => framing::Framing::None,
+        };
         self.connection = ConnectionOptions::of(&self.fields);
         Ok(())
     }

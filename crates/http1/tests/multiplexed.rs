@@ -129,3 +129,40 @@ fn limits_are_the_same_as_for_http1() {
     assert_eq!(check(HeadLimits { block, fields: 2 }), Ok(()));
     assert_eq!(check(HeadLimits { block: block - 1, fields: 2 }), Err(HeadError::BlockTooLarge));
 }
+
+/// RFC 8441 §4: the tunnel is asked for as HTTP/1.1 would ask for it.
+#[test]
+fn extended_connect_is_an_upgrade() {
+    let start = |pseudo: PseudoFields<'_>, length: bool, ended: bool| {
+        let mut head = RequestHead::new();
+        head.start_extended_connect(Version::Http2, pseudo, b"websocket")?;
+        head.fields.push(b"sec-websocket-version", b"13");
+        if length {
+            head.fields.push(b"content-length", b"0");
+        }
+        head.finish_multiplexed(HeadLimits::default(), ended).map(|()| head)
+    };
+    let connect = PseudoFields { method: b"CONNECT", ..GET };
+    let head = start(connect, false, false).unwrap();
+    assert_eq!((head.method_name(), head.upgrade()), (&b"GET"[..], Some(&b"websocket"[..])));
+    assert_eq!(head.framing(), Framing::None);
+    let mut out = Vec::new();
+    portcullis_http1::write_request(
+        &mut out,
+        &head,
+        head.framing(),
+        portcullis_http1::ConnectionField::Upgrade,
+        b"",
+    );
+    let out = String::from_utf8(out).unwrap();
+    assert!(
+        out.starts_with("GET ") && out.contains("Connection: upgrade\r\nUpgrade: websocket\r\n"),
+        "{out}"
+    );
+    assert_eq!(start(connect, true, false).err(), Some(HeadError::ContentLength));
+    assert_eq!(start(connect, false, true).err(), Some(HeadError::ContentLength));
+    assert_eq!(
+        start(PseudoFields { path: None, ..connect }, false, false).err(),
+        Some(HeadError::PseudoField)
+    );
+}

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::buffers::{BULK, InBuf};
+use crate::telemetry::WorkerMetrics;
 use crate::timer::Timer;
 
 /// Bytes that went from the client and to it.
@@ -84,6 +85,25 @@ impl Pipe {
         }
         Poll::Ready(Ok(()))
     }
+}
+
+/// Serves an upgraded exchange to its end, and counts it; gives the bytes that came from the client and went to it.
+pub(crate) async fn upgraded<C, E>(
+    metrics: &WorkerMetrics,
+    client: &mut C,
+    from_client: InBuf,
+    endpoint: &mut E,
+    from_endpoint: InBuf,
+) -> (u64, u64)
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+    E: AsyncRead + AsyncWrite + Unpin,
+{
+    metrics.tunnels.add(1);
+    let (moved, _) = run(client, from_client, endpoint, from_endpoint, None).await;
+    metrics.bytes_received.add(moved.received);
+    metrics.bytes_sent.add(moved.sent);
+    (moved.received, moved.sent)
 }
 
 /// Passes bytes both ways to the end. With `idle`, silence of both sides for that long ends it; without, a tunnel is

@@ -108,14 +108,10 @@ async fn switch(
     more: InBuf,
     mut record: Record,
 ) {
-    let metrics = &connection.worker.metrics;
     connection.timer.clear();
-    metrics.tunnels.add(1);
     let (mut stream, input) = http1.into_parts();
-    let (moved, _) = tunnel::run(&mut stream, input, &mut endpoint, more, None).await;
-    (record.received, record.sent) = (moved.received, moved.sent);
-    metrics.bytes_received.add(record.received);
-    metrics.bytes_sent.add(record.sent);
+    let metrics = &connection.worker.metrics;
+    (record.received, record.sent) = tunnel::upgraded(metrics, &mut stream, input, &mut endpoint, more).await;
     log(connection, &record);
 }
 

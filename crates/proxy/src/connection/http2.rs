@@ -4,6 +4,7 @@ mod downstream;
 mod guard;
 mod request;
 mod resets;
+mod tunneled;
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -23,13 +24,16 @@ use self::guard::{Guard, Seen};
 use self::resets::Resets;
 use super::http1::LONG;
 use super::{Connection, PREFACE};
-use crate::exchange::{Client, Surroundings, run};
+use crate::buffers::InBuf;
+use crate::exchange::{Client, Ended, Surroundings, run};
 use crate::http2::Pulse;
 use crate::limits::Limits;
 use crate::reason::Reason;
 use crate::stream::{Prefixed, Stream};
 use crate::telemetry::Record;
 use crate::timer::{Timer, within};
+use crate::tunnel;
+use crate::upstream::UpstreamStream;
 use crate::worker::Worker;
 
 /// Memory of a connection for answers that wait for the client, a stream, in bytes.
@@ -97,6 +101,7 @@ fn builder(limits: &Limits) -> Builder {
     let size = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX >> 1);
     let mut builder = Builder::new();
     builder
+        .enable_connect_protocol()
         .max_concurrent_streams(size(limits.h2_streams))
         // Twice the limit for heads: what lies between is answered with 431 and counted. What is larger still h2
         // answers with 431 itself, and no stream, error or counter of its own says so: those go uncounted.
@@ -226,17 +231,28 @@ async fn stream(shared: &Shared, request: Request<RecvStream>, respond: SendResp
     let mut scratch = worker.scratches.take();
     let mut record = Record::new(shared.client.address, Version::Http2);
     let (parts, body) = request.into_parts();
-    let read = request::read(&mut scratch.request, &parts, &body, &worker.shared.options.limits);
-    let mut http2 = Http2::new(respond, body, scratch.request.method());
-    if let Err(error) = read {
-        (record.status, record.reason) = (error.status(), request::reason(error));
-        http2.refuse(error.status());
+    let limits = &worker.shared.options.limits;
+    let nonce = || (u128::from(worker.random()) << 64 | u128::from(worker.random())).to_ne_bytes();
+    let read = request::read(&mut scratch.request, &parts, &body, limits, nonce);
+    let mut http2 = Http2::new(respond, body, &scratch.request);
+    if let Err(refused) = read {
+        (record.status, record.reason) = (refused.status, refused.reason);
+        http2.refuse(refused.status);
+        record.count(&worker.metrics);
     } else {
         let config = worker.config();
         let served = config.port(&shared.address);
         let around = Surroundings { worker, timer: &timer, client: &shared.client, served };
-        match run(&around, &mut scratch, &mut http2, &mut record).await {
-            Ok(_) => worker.scratches.give_back(scratch),
+        let ended = run(&around, &mut scratch, &mut http2, &mut record).await;
+        record.count(&worker.metrics);
+        match ended {
+            Ok(ended) => {
+                worker.scratches.give_back(scratch);
+                if let Ended::Switched(endpoint, said) = ended {
+                    drop(config);
+                    Box::pin(switch(worker, http2, endpoint, said, &mut record)).await;
+                }
+            }
             Err(error) => {
                 if error.is_the_clients() && !http2.ended() {
                     shared.resets.borrow_mut().count();
@@ -245,8 +261,21 @@ async fn stream(shared: &Shared, request: Request<RecvStream>, respond: SendResp
             }
         }
     }
-    record.count(&worker.metrics);
     if let Some(log) = &worker.shared.access_log {
         log.write(&record);
     }
+}
+
+/// Serves a tunnel to its end.
+async fn switch(
+    worker: &Worker,
+    http2: Http2,
+    mut endpoint: UpstreamStream,
+    said: InBuf,
+    record: &mut Record,
+) {
+    let Some(mut stream) = http2.into_tunnel() else { return };
+    let moved =
+        tunnel::upgraded(&worker.metrics, &mut stream, InBuf::new(&worker.buffers), &mut endpoint, said);
+    (record.received, record.sent) = moved.await;
 }

@@ -344,3 +344,86 @@ fn a_few_control_frames_do_no_harm() {
     assert_ne!(goaway(&heard), Some(CALM));
     assert!(heard.windows(3).any(|window| window == b"web"));
 }
+
+fn websocket(path: &str) -> Request<()> {
+    let mut request = Request::connect(format!("http://a{path}")).header("sec-websocket-version", "13");
+    let protocol = h2::ext::Protocol::from_static("websocket");
+    request.extensions_mut().unwrap().insert(protocol);
+    request.body(()).unwrap()
+}
+
+/// RFC 8441: the backend sees an upgrade of HTTP/1.1, the client a stream that is a tunnel.
+#[test]
+fn a_websocket_over_http2_is_an_upgrade_to_its_backend() {
+    let backend = Backend::scripted(|connection| {
+        let head = connection.request().unwrap();
+        assert!(head.starts_with("GET /chat?x=1 HTTP/1.1\r\n"), "{head}");
+        assert_eq!(
+            (fields(&head, "upgrade"), fields(&head, "connection")),
+            (vec!["websocket".to_owned()], vec!["upgrade".to_owned()])
+        );
+        assert_eq!(fields(&head, "sec-websocket-version"), ["13"]);
+        assert_eq!(fields(&head, "sec-websocket-key")[0].len(), 24);
+        connection.write(
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
+                          Sec-WebSocket-Accept: x\r\nSec-WebSocket-Protocol: chat\r\n\r\nhello ",
+        );
+        assert_eq!(connection.exactly(4), "ping");
+        connection.write("pong");
+        assert_eq!(connection.rest(), "");
+    });
+    let running = Running::start(&Gateway::to(backend.address));
+    run(async {
+        let mut client = Http2::connect(running.address()).await;
+        while !client.tunnels() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let (answer, mut body) = client.begin(websocket("/chat?x=1"), false).await;
+        let answer = answer.await.unwrap();
+        assert_eq!(answer.status(), 200);
+        assert_eq!(answer.headers()["sec-websocket-protocol"], "chat");
+        for gone in ["upgrade", "connection", "sec-websocket-accept"] {
+            assert_eq!(answer.headers().get(gone), None, "{gone}");
+        }
+        body.send_data(Bytes::from_static(b"ping"), false).unwrap();
+        let mut stream = answer.into_body();
+        let mut heard = Vec::new();
+        while heard != b"hello pong" {
+            let data = stream.data().await.unwrap().unwrap();
+            stream.flow_control().release_capacity(data.len()).unwrap();
+            heard.extend_from_slice(&data);
+        }
+        body.send_data(Bytes::new(), true).unwrap();
+        while let Some(data) = stream.data().await {
+            assert!(data.unwrap().is_empty());
+        }
+    });
+    assert!(running.metrics().contains("portcullis_tunnels_total 1"), "{}", running.metrics());
+}
+
+#[test]
+fn what_is_no_websocket_is_no_tunnel() {
+    let backend = Backend::scripted(|connection| {
+        while let Some(head) = connection.request() {
+            connection.write(match head.split(' ').nth(1).unwrap() {
+                "/forbidden" => "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno",
+                _ => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+            });
+        }
+    });
+    let running = Running::start(&Gateway::to(backend.address));
+    run(async {
+        let mut client = Http2::connect(running.address()).await;
+        client.get("a", "/").await; // with its answer SETTINGS have come
+        let (answer, _body) = client.begin(websocket("/forbidden"), false).await;
+        let answer = whole(answer.await.unwrap()).await.unwrap();
+        assert_eq!((answer.status(), &answer.body[..]), (403, &b"no"[..]));
+        // 200 would open the tunnel for the client, whatever the backend meant by it.
+        let (answer, _body) = client.begin(websocket("/ok"), false).await;
+        assert_eq!(answer.await.unwrap().status(), 502);
+        let mut other = websocket("/");
+        other.extensions_mut().insert(h2::ext::Protocol::from_static("connect-udp"));
+        let (answer, _body) = client.begin(other, false).await;
+        assert_eq!(answer.await.unwrap().status(), 501);
+    });
+}

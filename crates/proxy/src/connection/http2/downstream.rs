@@ -5,11 +5,13 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason as Http2Reason, RecvStream, SendStream};
+use http::header::SEC_WEBSOCKET_ACCEPT;
 use http::{Response, StatusCode};
-use portcullis_http1::{Fields, Framing, Method, ResponseHead};
+use portcullis_http1::{Fields, Framing, Method, RequestHead, ResponseHead};
 
+use super::tunneled::Tunneled;
 use crate::buffers::READ;
-use crate::error::{ProxyError, Stage};
+use crate::error::{ProxyError, Replay, Stage};
 use crate::exchange::{Downstream, Outgoing, has_body};
 use crate::http2;
 use crate::reason::Reason;
@@ -25,6 +27,8 @@ pub(super) struct Http2 {
     /// The last bytes, kept back so that the end may travel with them.
     last: Option<Bytes>,
     method: Method,
+    /// It is to become a tunnel (RFC 8441).
+    connect: bool,
     moved: u64,
 }
 
@@ -33,8 +37,34 @@ fn gone(stage: Stage) -> ProxyError {
 }
 
 impl Http2 {
-    pub(super) fn new(respond: SendResponse<Bytes>, body: RecvStream, method: Method) -> Http2 {
-        Http2 { respond, body, answer: None, begun: false, ended: false, last: None, method, moved: 0 }
+    pub(super) fn new(respond: SendResponse<Bytes>, body: RecvStream, head: &RequestHead) -> Http2 {
+        Http2 {
+            respond,
+            body,
+            answer: None,
+            begun: false,
+            ended: false,
+            last: None,
+            method: head.method(),
+            connect: head.upgrade().is_some(),
+            moved: 0,
+        }
+    }
+
+    /// The tunnel that the stream has become.
+    pub(super) fn into_tunnel(self) -> Option<Tunneled> {
+        Some(Tunneled::new(self.body, self.answer?))
+    }
+
+    /// RFC 8441 §5: a tunnel begins with 200, and says nothing of the upgrade that HTTP/1.1 knows.
+    fn begin_tunnel(&mut self, head: &ResponseHead) -> Result<(), ProxyError> {
+        let mut response = response(head);
+        *response.status_mut() = StatusCode::OK;
+        response.headers_mut().remove(SEC_WEBSOCKET_ACCEPT);
+        let sent = self.respond.send_response(response, false);
+        self.answer = Some(sent.map_err(|_| gone(Stage::RelayAnswer))?);
+        self.begun = true;
+        Ok(())
     }
 
     /// Answers what is no request.
@@ -127,6 +157,15 @@ impl Downstream for Http2 {
     }
 
     fn begin(&mut self, head: &ResponseHead, body: Framing, _: bool) -> Result<(), ProxyError> {
+        match (self.connect, body) {
+            (_, Framing::Tunnel) => return self.begin_tunnel(head),
+            // Any success would be taken for a tunnel.
+            (true, _) if (200..300).contains(&head.status()) => {
+                let (stage, reason) = (Stage::ReceiveAnswer, Reason::UpstreamProtocol);
+                return Err(ProxyError::upstream(stage, Replay::Never, reason));
+            }
+            _ => {}
+        }
         let empty = matches!(body, Framing::None | Framing::Length(0));
         let ended = empty || !has_body(self.method, head.status());
         let sent = self.respond.send_response(response(head), ended);

@@ -63,6 +63,11 @@ impl Http2 {
         self.send.poll_ready(cx)
     }
 
+    /// Whether the server has said that streams can become tunnels (RFC 8441).
+    pub(crate) fn tunnels(&self) -> bool {
+        self.send.is_extended_connect_protocol_enabled()
+    }
+
     pub(crate) async fn send(&mut self, request: Request<()>) -> Result<Answer, h2::Error> {
         let (answer, _) = self.begin(request, true).await;
         whole(answer.await?).await
