@@ -70,11 +70,31 @@ impl Connection {
             return Ok(());
         }
         if self.speaks_tls(served, &mut stream, &mut input).await? {
+            if served.l4.takes_tls()
+                && let Some(named) = self.named(served, &mut stream, &mut input).await?
+            {
+                Box::pin(l4::serve_tls(self, config, stream, input, named)).await;
+                return Ok(());
+            }
             return Box::pin(self.start_tls(config, stream, input)).await;
         }
         drop(config); // a connection holds a configuration only while it looks at it
         http1::serve(self, Stream::Clear(stream), input, true).await;
         Ok(())
+    }
+
+    /// The listener below HTTP that takes the connection's server name; none if it is one for requests.
+    async fn named(
+        &self,
+        served: &ServedPort,
+        stream: &mut TcpStream,
+        input: &mut InBuf,
+    ) -> Result<Option<l4::Named>, Reason> {
+        let server_name = l4::server_name(self, stream, input).await?;
+        let table = served.table.listener_for_sni(server_name.as_deref());
+        let id = &table.ok_or(Reason::UnknownServerName)?.listener().id;
+        let listener = served.l4.listener(id).map(Arc::clone);
+        Ok(listener.map(|listener| l4::Named { listener, server_name }))
     }
 
     async fn start_tls(

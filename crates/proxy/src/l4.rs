@@ -1,11 +1,14 @@
 //! Below HTTP: connections are passed on as they are, to the backends of one route.
 //!
 //! [`tables`] has the routes of a port's listeners, [`choice`] who takes a connection and where it goes, and
-//! [`connection`] passes it on.
+//! [`connection`] passes it on. [`tls`] tells connections apart by the name in their [`client_hello`].
 
 mod choice;
+mod client_hello;
 mod connection;
 mod tables;
+mod tls;
 
 pub(crate) use connection::serve;
 pub(crate) use tables::{L4Listener, L4Port};
+pub(crate) use tls::{Named, serve as serve_tls, server_name};

@@ -207,6 +207,9 @@ limits! {
     head_bytes: Bytes = Bytes(64 << 10), in HEADS, "head-bytes",
         "Request line and fields of a request, the same for every HTTP version; more is answered with 431. Room \
          for the large cookies seen in practice.";
+    client_hello_bytes: Bytes = Bytes(64 << 10), in HEADS, "client-hello-bytes",
+        "The first message of a TLS connection, on ports with TLS listeners; more ends the connection. Far above \
+         what post-quantum key shares and encrypted names take.";
     head_fields: usize = 256, "head-fields",
         "Field lines of a head. HTTP/2 clients split cookies into a line each, so a tighter limit meets honest \
          requests.";

@@ -74,9 +74,12 @@ impl Pipe {
                 self.shut = true;
                 break;
             }
-            match self.buffer.poll_fill(cx, from, BULK).map_err(|_| Broken::Source)? {
-                Poll::Ready(0) => self.ended = true,
-                Poll::Ready(_) => self.buffer.adapt(),
+            match self.buffer.poll_fill(cx, from, BULK) {
+                Poll::Ready(Ok(0)) => self.ended = true,
+                // Over TLS, the connection's end without a word of it: many clients end so.
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => self.ended = true,
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Broken::Source)),
+                Poll::Ready(Ok(_)) => self.buffer.adapt(),
                 Poll::Pending => {
                     ready!(Pin::new(&mut *to).poll_flush(cx)).map_err(|_| Broken::Sink)?;
                     return Poll::Pending;

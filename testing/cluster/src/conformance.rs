@@ -22,7 +22,7 @@ pub(crate) use builds::echo_basic;
 const CONTROLLER: &str = "portcullis";
 
 /// What is judged.
-const PROFILES: &str = "GATEWAY-HTTP,GATEWAY-GRPC";
+const PROFILES: &str = "GATEWAY-HTTP,GATEWAY-GRPC,GATEWAY-TLS,GATEWAY-TCP";
 
 /// How many tests run at once, of those that may.
 const PARALLEL: u8 = 8;

@@ -36,7 +36,7 @@ pub(crate) async fn serve(
 
 /// Passes everything both ways. Where one side's connection breaks the other's is reset, for an end that was none must
 /// not look like one.
-async fn pass(
+pub(super) async fn pass(
     connection: &Connection,
     stream: &mut Stream,
     input: InBuf,

@@ -52,6 +52,16 @@ impl L4Port {
         built
     }
 
+    /// Whether some listener ends TLS or passes it through.
+    pub(crate) fn takes_tls(&self) -> bool {
+        self.everything.is_none() && !self.listeners.is_empty()
+    }
+
+    /// The listener of this name; none if it takes requests.
+    pub(crate) fn listener(&self, id: &ListenerId) -> Option<&Arc<L4Listener>> {
+        self.listeners.get(id)
+    }
+
     /// The listener that takes whatever comes.
     pub(crate) fn everything(&self) -> Option<&Arc<L4Listener>> {
         self.everything.as_ref()

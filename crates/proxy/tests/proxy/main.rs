@@ -21,4 +21,5 @@ mod support;
 mod tcp;
 mod timeouts;
 mod tls;
+mod tls_routes;
 mod upstream_tls;

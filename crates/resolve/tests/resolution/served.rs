@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use portcullis_model::{
     Action, Cors, Endpoint, EndpointState, EndpointsKey, Filter, HeaderModifier, HeaderName, HeaderValue,
-    HostPattern, Listed, ListenerProtocol, Match, Mirror, MirrorShare, Model, Origins, PathMatch,
-    PathRewrite, Route, Rule, SubjectName, TlsServer, Transport, Trust, UpstreamProtocol, ValueMatch,
-    WeightedBackend,
+    HostPattern, Listed, Match, Mirror, MirrorShare, Model, Origins, PathMatch, PathRewrite, Route, Rule,
+    SubjectName, TlsServer, Transport, Trust, UpstreamProtocol, ValueMatch, WeightedBackend,
 };
 use serde_json::{Map, Value, json};
 
@@ -281,7 +280,7 @@ fn options(model: &Model) -> Map<String, Value> {
 fn by_server(model: &Model, tell: impl Fn(&TlsServer) -> Value) -> Map<String, Value> {
     let mut told = Map::new();
     for listener in model.ports.values().flat_map(|port| &port.listeners) {
-        if let ListenerProtocol::Https(Some(server)) = &listener.protocol {
+        if let Some(server) = listener.protocol.tls() {
             told.insert(listener_name(&listener.id), tell(server));
         }
     }

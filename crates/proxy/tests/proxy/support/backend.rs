@@ -1,6 +1,6 @@
 //! Backends that follow a script, a thread a connection.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -47,6 +47,12 @@ impl Connection {
 
     pub(crate) fn exactly(&mut self, len: usize) -> String {
         self.client.exactly(len)
+    }
+
+    pub(crate) fn exactly_bytes(&mut self, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        self.client.stream.read_exact(&mut bytes).unwrap();
+        bytes
     }
 
     pub(crate) fn until(&mut self, end: &str) -> String {
