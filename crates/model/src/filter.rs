@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Cors, Hostname, Mirror};
+use crate::{Cors, ExternalAuth, Hostname, Mirror};
 
 /// A header's name: lower case, a token (RFC 9110 §5.1).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +63,8 @@ pub enum Filter {
     Cors(Cors),
     /// Sends a copy of some requests elsewhere, as the rule's filters leave them.
     Mirror(Mirror),
+    /// Asks a service whether the request may pass, before anything else is done with it.
+    Auth(ExternalAuth),
 }
 
 /// What happens to headers: `set`, then `add`, then `remove`; a name stands in one of them only.

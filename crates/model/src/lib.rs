@@ -12,6 +12,7 @@
 //! may compare by pointer to find what a change touched.
 #![forbid(unsafe_code)]
 
+mod auth;
 mod certificate;
 mod cluster;
 mod cors;
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+pub use auth::ExternalAuth;
 pub use certificate::{Certificate, CertificateError};
 pub use cluster::{
     Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, UpstreamProtocol,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Age, ClusterKey, Cors, Filter, HostPattern, Match, Mirror, Origin, Redirect, Retry, RuleId};
+use crate::{
+    Age, ClusterKey, Cors, ExternalAuth, Filter, HostPattern, Match, Mirror, Origin, Redirect, Retry, RuleId,
+};
 
 /// A route as one listener takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +38,14 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Who is asked whether a request may pass, in order.
+    pub fn auths(&self) -> impl Iterator<Item = &ExternalAuth> {
+        self.filters.iter().filter_map(|filter| match filter {
+            Filter::Auth(auth) => Some(auth),
+            _ => None,
+        })
+    }
+
     /// Where copies of requests go.
     pub fn mirrors(&self) -> impl Iterator<Item = &Mirror> {
         self.filters.iter().filter_map(|filter| match filter {

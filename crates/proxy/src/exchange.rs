@@ -1,11 +1,12 @@
 //! One request and its answer, whatever version of HTTP the client speaks.
 //!
-//! Read in this order: [`route`] (which rule), [`identity`] (who asks), [`forward`] (to which endpoint),
+//! Read in this order: [`route`] (which rule), [`identity`] (who asks), [`auth`] (whether it may pass), [`forward`] (to which endpoint),
 //! [`attempts`] (and again if that is safe), [`endpoint`] (over which version), [`relay`] (both bodies, in one task),
 //! [`mirror`] (copies), [`answer`] (what the proxy says itself).
 
 mod answer;
 mod attempts;
+mod auth;
 mod deadlines;
 mod endpoint;
 mod forward;
@@ -151,6 +152,14 @@ async fn attempt<D: Downstream>(
             record.reason = Reason::Preflight;
             answer::preflight(scratch, down, record, around).await?;
             return Ok(Ended::Answered);
+        }
+    }
+    if !matches!(rule.action, CompiledAction::Fail(_)) {
+        for ask in &rule.asks {
+            // Apart, so that the task of a client's connection is no larger for it.
+            if !Box::pin(auth::ask(around, scratch, down, record, ask)).await? {
+                return Ok(Ended::Answered);
+            }
         }
     }
     match &rule.action {

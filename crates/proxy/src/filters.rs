@@ -1,5 +1,6 @@
 //! Filters, compiled when the configuration changes; per request they are only walked.
 
+mod auth;
 mod cors;
 mod headers;
 mod path;
@@ -8,6 +9,7 @@ mod redirect;
 use portcullis_http1::{RequestHead, ResponseHead};
 use portcullis_model::{Filter, PathRewrite, RewriteUrl};
 
+pub(crate) use auth::CompiledAuth;
 pub(crate) use cors::{CompiledCors, CorsAnswer};
 pub(crate) use headers::HeaderOps;
 pub use path::rewritten;
@@ -30,7 +32,7 @@ impl Filters {
                 Filter::RequestHeaders(modifier) => compiled.request.extend(modifier),
                 Filter::ResponseHeaders(modifier) => compiled.response.extend(modifier),
                 Filter::Rewrite(rewrite) => compiled.rewrite = Some(rewrite.clone()),
-                Filter::Mirror(_) => {} // no change of the request
+                Filter::Mirror(_) | Filter::Auth(_) => {} // no change of the request by itself
                 Filter::Cors(cors) => compiled.cors = Some(Box::new(CompiledCors::compile(cors))),
             }
         }

@@ -275,6 +275,12 @@ limits! {
          request.";
     mirror_timeout: Duration = Duration::from_secs(15), "mirror-timeout",
         "Answering a copy, once it was taken. Nobody waits for the answer; bounds what a mirror that hangs holds.";
+    auth_timeout: Duration = Duration::from_secs(10), "auth-timeout",
+        "Asking a service whether a request may pass, connecting included; then 504. Longer than such services take, and \
+         short enough to tell a client that still waits.";
+    auth_answer_bytes: Bytes = Bytes(64 << 10), "auth-answer-bytes",
+        "How much of that service's answer is passed on to a client whose request may not pass; of a longer one only \
+         status and fields are.";
     upstream_head_bytes: Bytes = Bytes(64 << 10), in HEADS, "upstream-head-bytes",
         "Status line and fields of an answer; more is answered with 502.";
     interim_responses: usize = 16, "interim-responses",

@@ -31,6 +31,10 @@ reasons! {
     Redirect = "redirect",
     /// The CORS filter of the rule answered a preflight request.
     Preflight = "cors_preflight",
+    /// The service that is asked whether a request may pass let it not.
+    AuthDenied = "auth_denied",
+    /// The service that is asked whether a request may pass did not answer.
+    AuthFailed = "auth_failed",
     /// No listener of the port takes the host.
     NoListener = "no_listener",
     /// The listener has no rule for the request.

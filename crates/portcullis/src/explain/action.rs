@@ -159,6 +159,11 @@ impl Url<'_> {
                 port: mirror.port,
                 share: f64::from(mirror.share.numerator) * 100.0 / f64::from(mirror.share.denominator.max(1)),
             },
+            Filter::Auth(auth) => FilterView::ExternalAuth {
+                object: Object::of(&auth.origin),
+                port: auth.port,
+                path: format!("{}{}", auth.path_prefix, self.path),
+            },
             Filter::Cors(cors) => FilterView::Cors(cors_view(cors, question)),
         }
     }

@@ -173,6 +173,13 @@ pub(crate) enum FilterView {
         /// Of the requests, in percent.
         share: f64,
     },
+    ExternalAuth {
+        object: Object,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        port: Option<u16>,
+        /// The path that is asked for, without the query.
+        path: String,
+    },
     #[serde(rename = "CORS")]
     Cors(CorsView),
 }

@@ -150,6 +150,10 @@ fn filter(filter: &FilterView) -> String {
             let port = port.map(|port| format!(":{port}")).unwrap_or_default();
             format!("a copy of {}% to {}{port}", (share * 10.0).round() / 10.0, object(mirror))
         }
+        FilterView::ExternalAuth { object: service, port, path } => {
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+            format!("if {}{port} answers {path} with 200", object(service))
+        }
         FilterView::Cors(cors) => cors_text(cors),
     }
 }

@@ -1,11 +1,12 @@
 //! What the proxy answers itself.
 
 use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
 
-use portcullis_http1::{Framing, Known, Version};
+use portcullis_http1::{Framing, Known, ResponseHead, Version};
 use portcullis_routing::is_grpc;
 
-use super::{Downstream, Surroundings};
+use super::{Downstream, Surroundings, has_body};
 use crate::error::ProxyError;
 use crate::filters::CompiledRedirect;
 use crate::grpc::grpc_answer;
@@ -68,23 +69,75 @@ pub(super) async fn redirect<D: Downstream>(
     send(scratch, down, record, around).await
 }
 
+/// Passes on the answer of a service that let a request not pass; one that looks like consent says so.
+pub(super) async fn denial<D: Downstream>(
+    scratch: &mut Scratch,
+    down: &mut D,
+    record: &mut Record,
+    (head, body): (&ResponseHead, &[u8]),
+    around: &Surroundings<'_>,
+) -> Result<(), ProxyError> {
+    let status = if head.status() < 300 { 403 } else { head.status() };
+    scratch.response.start(Version::Http11, status);
+    for (name, value, known) in head.fields.iter() {
+        if known != Some(Known::ContentLength) && known != Some(Known::Date) {
+            scratch.response.fields.push(name, value);
+        }
+    }
+    scratch.cors.apply(&mut scratch.response.fields);
+    send_body(scratch, down, record, body, around).await
+}
+
 async fn send<D: Downstream>(
     scratch: &mut Scratch,
     down: &mut D,
     record: &mut Record,
     around: &Surroundings<'_>,
 ) -> Result<(), ProxyError> {
+    send_body(scratch, down, record, &[], around).await
+}
+
+async fn send_body<D: Downstream>(
+    scratch: &mut Scratch,
+    down: &mut D,
+    record: &mut Record,
+    body: &[u8],
+    around: &Surroundings<'_>,
+) -> Result<(), ProxyError> {
     scratch.response.fields.push(b"date", http_date().as_bytes());
     explain(scratch, record, around);
     record.status = scratch.response.status();
     let request_ended = scratch.request.framing() == Framing::None || scratch.outgoing.ended();
-    down.begin(&scratch.response, Framing::Length(0), request_ended)?;
-    down.end(None)?;
+    down.begin(&scratch.response, Framing::Length(body.len() as u64), request_ended)?;
     let limits = &around.worker.shared.options.limits;
     around.timer.set(limits.body_timeout);
-    let flushed = crate::timer::within(around.timer, poll_fn(|cx| down.poll_flush(cx))).await;
+    let mut rest = if has_body(scratch.request.method(), record.status) { body } else { &[] };
+    record.sent = rest.len() as u64;
+    if rest.is_empty() {
+        down.end(None)?;
+    }
+    let flush = poll_fn(|cx| poll_body(cx, down, &mut rest));
+    let flushed = crate::timer::within(around.timer, flush).await;
     around.timer.clear();
     flushed.unwrap_or(Ok(()))
+}
+
+/// Sends what is left of a body, and the answer's end. Ready when everything is on its way.
+fn poll_body<D: Downstream>(
+    cx: &mut Context<'_>,
+    down: &mut D,
+    rest: &mut &[u8],
+) -> Poll<Result<(), ProxyError>> {
+    while !rest.is_empty() {
+        let room = ready!(down.poll_room(cx))?.min(rest.len());
+        let (now, later) = rest.split_at(room);
+        down.data(now)?;
+        *rest = later;
+        if rest.is_empty() {
+            down.end(None)?;
+        }
+    }
+    down.poll_flush(cx)
 }
 
 /// Says how the request was handled, to those who may ask.

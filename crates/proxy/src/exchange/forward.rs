@@ -41,7 +41,9 @@ pub(super) async fn forward<D: Downstream>(
         }
     };
     filter(&mut scratch.request, &[&rule.filters, &backend.filters], prefix_len);
-    scratch.outgoing.start(&scratch.request)?;
+    if !scratch.outgoing.is_held() {
+        scratch.outgoing.start(&scratch.request)?;
+    }
     let mut attempts = Attempts::new(around, scratch, (rule, cluster), record.started)?;
     loop {
         let next = match attempt(around, scratch, down, record, backend, &mut attempts).await {

@@ -36,6 +36,8 @@ pub(crate) struct Outgoing {
     taps: Vec<Tap>,
     framing: Framing,
     ended: bool,
+    /// The body was taken in before the request goes anywhere.
+    held: bool,
     /// What is in `out` is all there ever was.
     whole: bool,
     body: u64,
@@ -59,6 +61,7 @@ impl Outgoing {
             taps: Vec::new(),
             framing: Framing::None,
             ended: true,
+            held: false,
             whole: true,
             body: 0,
             body_limit: if limits.body_bytes.0 == 0 { u64::MAX } else { limits.body_bytes.0 as u64 },
@@ -78,6 +81,10 @@ impl Outgoing {
 
     /// Copies of the body of the next request go here too.
     pub(super) fn tap(&mut self, tap: Tap) {
+        if let Some((body, trailers)) = self.kept.body().filter(|_| self.held) {
+            body.iter().for_each(|data| tap.push(data));
+            tap.end(trailers);
+        }
         self.taps.push(tap);
     }
 
@@ -90,7 +97,30 @@ impl Outgoing {
         self.out.release();
         self.frames.clear();
         self.kept.reset();
+        self.held = false;
         (self.framing, self.ended, self.whole, self.body) = (Framing::None, true, true, 0);
+    }
+
+    /// Begins with a head whose body, up to this many bytes, is to be taken in before it goes anywhere.
+    pub(super) fn hold(&mut self, head: &RequestHead, bytes: usize) -> Result<(), ProxyError> {
+        self.start(head)?;
+        self.kept.keep_up_to(bytes);
+        (self.held, self.wire) = (true, Wire::Http2); // frames share the memory of what is kept
+        Ok(())
+    }
+
+    /// Whether the request has begun, with its body taken in.
+    pub(super) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// The body that was taken in.
+    pub(super) fn held(&self) -> Option<Bytes> {
+        let (body, _) = self.kept.body().filter(|_| self.held)?;
+        Some(match body {
+            [one] => one.clone(),
+            parts => parts.concat().into(),
+        })
     }
 
     /// The body is kept until the answer begins, as far as it may be.

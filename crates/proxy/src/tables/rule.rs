@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use portcullis_model::{
-    Action, Failure, Listener, Mirror, MirrorShare, Retry, Rule, Target, WeightedBackend,
+    Action, ExternalAuth, Failure, Listener, Mirror, MirrorShare, Retry, Rule, Target, WeightedBackend,
 };
 use portcullis_routing::Scheme;
 
 use super::clusters::Clusters;
-use crate::filters::{CompiledRedirect, Filters};
+use crate::filters::{CompiledAuth, CompiledRedirect, Filters};
 use crate::reason::Reason;
 use crate::upstream::{Cluster, Identity};
 
@@ -18,6 +18,8 @@ use crate::upstream::{Cluster, Identity};
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
     pub(crate) treatment: Treatment,
+    /// Who is asked whether a request may pass.
+    pub(crate) asks: Box<[CompiledAsk]>,
     /// Where copies of requests go.
     pub(crate) mirrors: Box<[Arc<CompiledMirror>]>,
     pub(crate) action: CompiledAction,
@@ -30,6 +32,15 @@ pub(crate) struct Treatment {
     pub(crate) request_timeout: Option<Duration>,
     pub(crate) backend_timeout: Option<Duration>,
     pub(crate) retry: Option<Retry>,
+}
+
+/// Who is asked whether a request may pass.
+#[derive(Debug)]
+pub(crate) struct CompiledAsk {
+    pub(crate) filter: CompiledAuth,
+    /// The rule's time, and neither filters nor retries.
+    pub(crate) treatment: Treatment,
+    pub(crate) backend: Backend,
 }
 
 /// Where copies of some requests go.
@@ -99,6 +110,9 @@ impl CompiledRule {
     ) -> CompiledRule {
         let scheme = Scheme::of(&listener.protocol).unwrap_or(Scheme::Http); // below HTTP there are no rules
         let identity = listener.client_certificate.as_ref().map(Identity::new);
+        let asks = rule.auths().map(|auth| CompiledAsk::compile(auth, rule, clusters, identity.as_ref()));
+        let asks: Option<Box<[CompiledAsk]>> = asks.collect();
+        let asks_none = asks.is_none();
         CompiledRule {
             treatment: Treatment {
                 filters: Filters::compile(&rule.filters),
@@ -106,11 +120,14 @@ impl CompiledRule {
                 backend_timeout: rule.timeouts.backend_request,
                 retry: rule.retry.clone(),
             },
+            asks: asks.unwrap_or_default(),
             mirrors: rule
                 .mirrors()
                 .map(|mirror| CompiledMirror::compile(mirror, clusters, identity.as_ref()))
                 .collect(),
             action: match &rule.action {
+                // What cannot be asked cannot let anything pass.
+                _ if asks_none => CompiledAction::Fail(Refusal { status: 500, reason: Reason::RuleInvalid }),
                 Action::Forward(forward) => CompiledAction::Forward(Shares::compile(
                     &forward.backends,
                     clusters,
@@ -130,6 +147,22 @@ impl CompiledRule {
                 Action::Fail(failure) => CompiledAction::Fail(failure.into()),
             },
         }
+    }
+}
+
+impl CompiledAsk {
+    fn compile(
+        auth: &ExternalAuth,
+        rule: &Rule,
+        clusters: &Clusters,
+        identity: Option<&Identity>,
+    ) -> Option<CompiledAsk> {
+        let target = CompiledTarget::Cluster(clusters.cluster(&auth.cluster, identity));
+        Some(CompiledAsk {
+            filter: CompiledAuth::compile(auth).ok()?,
+            treatment: Treatment { request_timeout: rule.timeouts.request, ..Treatment::default() },
+            backend: Backend { filters: Filters::default(), target },
+        })
     }
 }
 

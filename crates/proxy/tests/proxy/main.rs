@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod auth;
 mod configuration;
 mod cors;
 mod forwarding;

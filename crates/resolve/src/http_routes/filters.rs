@@ -1,5 +1,6 @@
 //! Filters of a rule or of a backend.
 
+mod auth;
 mod cors;
 mod mirror;
 
@@ -12,7 +13,8 @@ use portcullis_api::http_filter::{
 use portcullis_api::port::PortNumber;
 use portcullis_api::{FieldPath, ObjectKey};
 use portcullis_model::{
-    self as model, Filter, HeaderName, HeaderValue, Hostname, PathRewrite, Redirect, RewriteUrl,
+    self as model, FailureReason, Filter, HeaderName, HeaderValue, Hostname, PathRewrite, Redirect,
+    RewriteUrl,
 };
 
 use crate::backends::Refusal;
@@ -31,6 +33,8 @@ pub(super) struct Filters {
     pub(super) unresolved: Vec<Finding>,
     /// Mirrors whose backend gets no copies; the rule does without them.
     pub(super) dropped: Vec<Finding>,
+    /// A service that has to be asked and cannot be: nothing passes.
+    pub(super) unasked: Vec<(Finding, FailureReason)>,
 }
 
 /// Where filters stand: those of a backend are fewer.
@@ -62,7 +66,7 @@ impl Filters {
                 }
                 continue;
             }
-            if let Err((cause, message)) = read.add(filter, of) {
+            if let Err((cause, message)) = read.add((view, route), filter, of, &path) {
                 let finding = Finding::new(cause, path, message);
                 if cause == &RULE_EXTENSION {
                     read.unresolved.push(finding);
@@ -85,7 +89,13 @@ impl Filters {
             || replaces_prefix(&self.filters)
     }
 
-    fn add(&mut self, filter: &HttpFilter, of: Of) -> Result<(), Fault> {
+    fn add(
+        &mut self,
+        (view, route): (&View<'_>, &ObjectKey),
+        filter: &HttpFilter,
+        of: Of,
+        path: &FieldPath,
+    ) -> Result<(), Fault> {
         let absent = || (&RULE_VALUE, format!("filter {} says nothing", filter.filter_type));
         match (&filter.filter_type, of) {
             (HttpFilterType::RequestHeaderModifier, _) => {
@@ -104,6 +114,16 @@ impl Filters {
             }
             (HttpFilterType::Cors, Of::Rule) => {
                 self.filters.push(Filter::Cors(cors::cors(filter.cors.as_ref().ok_or_else(absent)?)?));
+            }
+            (HttpFilterType::ExternalAuth, Of::Rule) => {
+                let source = filter.external_auth.as_ref().ok_or_else(absent)?;
+                match auth::auth(view, route, source)? {
+                    Ok(auth) => self.filters.push(Filter::Auth(auth)),
+                    Err(Refusal { cause, reason, message }) => {
+                        let path = path.field("externalAuth").field("backendRef");
+                        self.unasked.push((Finding::new(cause, path, message), reason));
+                    }
+                }
             }
             (HttpFilterType::ExtensionRef, _) => {
                 let extension = filter.extension_ref.as_ref().ok_or_else(absent)?;

@@ -84,7 +84,8 @@ impl RuleOf {
         }
         let action = meaning.action(&filters, backends);
         meaning.unresolved.extend(filters.unresolved);
-        filters.dropped.into_iter().for_each(|finding| meaning.refused(finding));
+        let unasked = filters.unasked.into_iter().map(|(finding, _)| finding);
+        filters.dropped.into_iter().chain(unasked).for_each(|finding| meaning.refused(finding));
         if !matches.is_empty() {
             let name = rule.name.as_ref().map(SectionName::shared);
             meaning.rule = Some(Arc::new(Rule {
@@ -149,6 +150,8 @@ impl RuleMeaning {
             fail(500, FailureReason::RuleInvalid, messages(&self.invalid))
         } else if !filters.unresolved.is_empty() {
             fail(500, FailureReason::FilterUnresolved, messages(&filters.unresolved))
+        } else if let Some((finding, reason)) = filters.unasked.first() {
+            fail(500, *reason, finding.message.to_string())
         } else if let Some(redirect) = &filters.redirect {
             Action::Redirect(redirect.clone())
         } else if backends.is_empty() {
@@ -219,12 +222,18 @@ impl BackendReader<'_> {
 
 /// The clusters that a rule leads to.
 pub(super) fn clusters(rule: &Rule) -> Vec<ClusterKey> {
-    let Action::Forward(forward) = &rule.action else { return Vec::new() };
+    let auths = rule.auths().map(|auth| &auth.cluster);
+    let beside = rule.mirrors().map(|mirror| &mirror.cluster).chain(auths);
+    let forward = match &rule.action {
+        Action::Forward(forward) => forward,
+        Action::Redirect(_) => return beside.cloned().collect(),
+        Action::Fail(_) => return Vec::new(),
+    };
     let clusters = forward.backends.iter().filter_map(|backend| match &backend.target {
         Target::Cluster(key) => Some(key),
         Target::Fail(_) => None,
     });
-    clusters.chain(rule.mirrors().map(|mirror| &mirror.cluster)).cloned().collect()
+    clusters.chain(beside).cloned().collect()
 }
 
 /// Source: HTTPRouteTimeouts; zero is no limit.

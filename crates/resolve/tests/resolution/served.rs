@@ -172,6 +172,14 @@ fn filter(filter: &Filter) -> String {
             format!("rewrite {}", host.chain(path).collect::<Vec<_>>().join(" "))
         }
         Filter::Cors(cors) => format!("cors {}", cors_text(cors)),
+        Filter::Auth(auth) => {
+            let names =
+                |names: &[HeaderName]| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(" ");
+            let (sees, adds) = (names(&auth.request_headers), names(&auth.response_headers));
+            let (service, prefix, body) =
+                (&auth.cluster.endpoints.origin.name, &auth.path_prefix, auth.body_limit);
+            format!("auth by {service} at {prefix:?}, sees [{sees}] and {body} bytes, adds [{adds}]")
+        }
         Filter::Mirror(Mirror { cluster, share, .. }) => {
             let MirrorShare { numerator, denominator } = share;
             format!("mirror {numerator}/{denominator} to {}", cluster.endpoints.origin.name)

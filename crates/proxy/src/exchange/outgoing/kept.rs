@@ -15,25 +15,32 @@ pub(super) struct Kept {
     data: Vec<Bytes>,
     trailers: Fields,
     share: Share,
-    /// What one request may keep, in bytes.
+    /// What one request may keep, in bytes, where nothing else is said.
     limit: usize,
+    /// What this one may keep.
+    allowed: usize,
 }
 
 impl Kept {
     pub(super) fn new(budget: &Rc<Budget>, limit: usize) -> Kept {
         let (data, trailers) = (Vec::new(), Fields::new());
-        Kept { on: false, whole: true, data, trailers, share: Share::of(budget), limit }
+        Kept { on: false, whole: true, data, trailers, share: Share::of(budget), limit, allowed: limit }
     }
 
     /// Nothing is kept of the next request, unless it is asked for.
     pub(super) fn reset(&mut self) {
         self.forget();
-        (self.on, self.whole) = (false, true);
+        (self.on, self.whole, self.allowed) = (false, true, self.limit);
     }
 
     /// What comes from now on is kept.
     pub(super) fn keep(&mut self) {
         self.on = true;
+    }
+
+    /// What comes from now on is kept, up to this many bytes.
+    pub(super) fn keep_up_to(&mut self, bytes: usize) {
+        (self.on, self.allowed) = (true, bytes);
     }
 
     /// Whether what comes is kept.
@@ -44,7 +51,8 @@ impl Kept {
     pub(super) fn push(&mut self, data: Bytes) {
         if !self.on || data.is_empty() {
             self.whole &= self.on || data.is_empty();
-        } else if self.whole && self.share.held() + data.len() <= self.limit && self.share.grow(data.len()) {
+        } else if self.whole && self.share.held() + data.len() <= self.allowed && self.share.grow(data.len())
+        {
             self.data.push(data);
         } else {
             self.forget();
