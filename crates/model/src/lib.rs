@@ -51,7 +51,10 @@ pub use origin::{Age, Origin, QualifiedName, RuleId};
 pub use pattern::{Pattern, PatternError};
 pub use retry::Retry;
 pub use route::{Action, Failure, FailureReason, Forward, Route, Rule, Target, Timeouts, WeightedBackend};
-pub use tls::{Alpn, CipherSuite, Curve, SignatureScheme, TlsOptions, TlsServer, TlsVersion};
+pub use tls::{
+    Alpn, CipherSuite, ClientMode, ClientValidation, Curve, SignatureScheme, TlsOptions, TlsServer,
+    TlsVersion,
+};
 pub use trust::{CaBundle, CaError, CaSet};
 pub use upstream_scope::UpstreamScope;
 pub use upstream_tls::{SubjectName, Trust, UpstreamTls};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Certificate;
+use crate::{CaSet, Certificate};
 
 /// How a listener ends TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,26 @@ pub struct TlsServer {
     pub certificates: Vec<Arc<Certificate>>,
     /// The rest.
     pub options: TlsOptions,
+    /// Whom it lets in; nothing is everybody.
+    pub clients: Option<Arc<ClientValidation>>,
+}
+
+/// How clients prove who they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientValidation {
+    /// What happens to those that do not.
+    pub mode: ClientMode,
+    /// Whom their certificates must come from.
+    pub authorities: Arc<CaSet>,
+}
+
+/// What happens to clients without a valid certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClientMode {
+    /// They are refused.
+    AllowValidOnly,
+    /// They are served, and the backend decides: it is told of valid certificates alone.
+    AllowInsecureFallback,
 }
 
 /// TLS settings of a listener; lists are in order of preference and, but for `alpn`, never empty.

@@ -113,12 +113,27 @@ impl Connection {
         self.client.scheme = Scheme::Https;
         self.client.tls_listener = Some(established.listener);
         let stream = Stream::Tls(established.stream);
-        match established.alpn {
+        let Some(admission) = established.admission.map(Rc::new) else {
+            self.serve_tls(stream, established.alpn, input).await;
+            return Ok(());
+        };
+        self.client.admission = Some(Rc::clone(&admission));
+        let (worker, address) = (Rc::clone(&self.worker), self.address);
+        let serving = Box::pin(self.serve_tls(stream, established.alpn, input));
+        tokio::select! {
+            biased; // the connection looks at once at what has been found out
+            () = admission.revoked(&worker, &address) => {}
+            () = serving => {}
+        }
+        Ok(())
+    }
+
+    async fn serve_tls(self, stream: Stream, alpn: Option<Alpn>, input: InBuf) {
+        match alpn {
             Some(Alpn::H2) => Box::pin(http2::serve(self, stream, Vec::new())).await,
             Some(Alpn::Http11) => http1::serve(self, stream, input, false).await,
             None => http1::serve(self, stream, input, true).await,
         }
-        Ok(())
     }
 
     /// Reads the PROXY header, whose client takes the place of the load balancer. Where proxies are named, nobody

@@ -300,6 +300,9 @@ limits! {
     drain_idle_timeout: Duration = Duration::from_secs(5), "drain-idle-timeout",
         "A client connection without a request while the proxy drains. Long enough that a request under way still \
          finds it open.";
+    revoked_client_time: Duration = Duration::from_secs(60), "revoked-client-time",
+        "A connection whose client certificate is of an authority that is trusted no more: what runs on it may end in \
+         this time; it takes nothing new.";
     accept_pause: Duration = Duration::from_millis(100), "accept-pause",
         "Pause of accepting after the system refused a connection for want of file descriptors or memory.";
 }

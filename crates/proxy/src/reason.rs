@@ -111,6 +111,8 @@ reasons! {
     NoCertificate = "no_certificate",
     /// The TLS handshake failed.
     TlsHandshake = "tls_handshake",
+    /// The client showed no certificate that the listener trusts.
+    ClientCertificate = "client_certificate",
     /// Too many streams of the HTTP/2 connection were reset.
     StreamResets = "stream_resets",
     /// The client broke HTTP/2 or flooded the connection.

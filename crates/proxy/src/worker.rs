@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use portcullis_model::BindAddress;
 use tokio::net::TcpListener;
 use tokio::runtime::LocalOptions;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::budget::{Budget, Places};
 use crate::buffers::Buffers;
@@ -39,6 +39,8 @@ pub(crate) struct Worker {
     pub(crate) copies: Rc<Budget>,
     /// Copies of requests on their way.
     pub(crate) mirrored: Rc<Places>,
+    /// Told of every new configuration.
+    pub(crate) refreshed: Notify,
     view: View,
     wheel: Rc<Wheel>,
     random: Cell<u64>,
@@ -121,7 +123,10 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
                     let _ = close.send(true);
                 }
             }
-            Command::Refresh => drop(worker.config()),
+            Command::Refresh => {
+                drop(worker.config());
+                worker.refreshed.notify_waiters();
+            }
             Command::Drain => {
                 for (_, close) in closing.drain() {
                     let _ = close.send(true);
@@ -162,6 +167,7 @@ impl Worker {
             mirrored: Places::new(shared.options.limits.mirror_requests),
             copies,
             pools: Pools::new(&shared.options.limits, forbidden),
+            refreshed: Notify::new(),
             view: View::default(),
             wheel: Wheel::new(),
             random: Cell::new(seed()),

@@ -83,9 +83,9 @@ causes! {
     LISTENER_VALUE = "PC0321" Error "UnsupportedValue",
         "a TLS option of the listener is not supported",
         "correct or remove the options that the message names";
-    LISTENER_CLIENT_VALIDATION = "PC0322" Error "UnsupportedValue",
-        "client certificates are demanded and cannot be checked yet",
-        "remove spec.tls.frontend for this port: until clients can be checked, none is served";
+    LISTENER_NO_CLIENT_CA = "PC0322" Error "NoValidCACertificate",
+        "client certificates are demanded, and no CA certificate for them can be used, so nobody gets in",
+        "see the condition ResolvedRefs";
     LISTENER_FILTER = "PC0323" Error "UnsupportedValue",
         "a filter of the listener is not supported",
         "remove the listener's filters: until they can be run, nothing is served unfiltered";
@@ -243,6 +243,18 @@ causes! {
     CERTIFICATE_MISSING = "PC0603" Error "InvalidCertificateRef",
         "the listener ends TLS and names no certificate",
         "add certificateRefs";
+    CLIENT_CA_NOT_PERMITTED = "PC0604" Error "RefNotPermitted",
+        "no ReferenceGrant permits the Gateway's reference to a CA certificate for clients in another namespace",
+        "create a ReferenceGrant in the namespace that is referred to, from Gateways";
+    CLIENT_CA_KIND = "PC0605" Error "InvalidCACertificateKind",
+        "a CA certificate for clients is of a kind that is not known",
+        "refer to a ConfigMap, a Secret or a ClusterTrustBundle";
+    CLIENT_CA_REF = "PC0606" Error "InvalidCACertificateRef",
+        "a CA certificate for clients cannot be used",
+        "name a ConfigMap with PEM certificates in ca.crt";
+    CLIENT_VALIDATION_INSECURE = "PC0607" Warning "",
+        "clients without a valid certificate are served on some port (AllowInsecureFallback)",
+        "use AllowValidOnly, unless backends decide by x-forwarded-client-cert";
 }
 
 #[cfg(test)]

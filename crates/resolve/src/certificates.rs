@@ -7,9 +7,10 @@ use portcullis_api::{Kind, ObjectKey};
 use portcullis_model::{Certificate, TlsServer};
 
 use crate::causes::{CERTIFICATE_MISSING, CERTIFICATE_NOT_PERMITTED, CERTIFICATE_REF, Cause};
+use crate::client_validation::{Demand, Demanded};
 use crate::finding::Finding;
 use crate::grants::{Referrer, permits};
-use crate::listeners::DeclaredListeners;
+use crate::listeners::{Declared, DeclaredListeners, Protocol, parent_of};
 use crate::memo::Query;
 use crate::origin::{namespace_or, origin};
 use crate::view::View;
@@ -49,10 +50,33 @@ impl Query for ListenerTls {
         if tls.certificates.is_empty() {
             unresolved.push(Finding::plain(&CERTIFICATE_MISSING, path));
         }
-        // RefNotPermitted comes before InvalidCertificateRef.
-        unresolved.sort_by_key(|finding| finding.cause != &CERTIFICATE_NOT_PERMITTED);
-        let server = TlsServer { certificates, options: tls.options.clone() };
-        TlsOutcome { unresolved, server: (!server.certificates.is_empty()).then(|| Arc::new(server)) }
+        let demanded = demanded(view, &self.owner, listener);
+        let clients = match demanded.as_ref().map(|demanded| demanded.validation.clone()) {
+            Some(None) => None, // nobody gets in
+            Some(Some(validation)) => Some(Some(validation)),
+            None => Some(None),
+        };
+        let unresolved_authorities = demanded.into_iter().flat_map(|demanded| demanded.unresolved);
+        unresolved.extend(unresolved_authorities.map(|finding| told_to(&self.owner, listener, finding)));
+        let server = clients
+            .filter(|_| !certificates.is_empty())
+            .map(|clients| Arc::new(TlsServer { certificates, options: tls.options.clone(), clients }));
+        TlsOutcome { unresolved, server }
+    }
+}
+
+/// What the Gateway demands of a listener's clients.
+fn demanded(view: &View<'_>, owner: &ObjectKey, listener: &Declared) -> Option<Demanded> {
+    let is_https = matches!(listener.protocol, Some(Protocol::Https | Protocol::Http3));
+    let gateway = parent_of(view, owner).filter(|_| is_https)?;
+    (*view.get(&Demand { gateway, port: listener.port })).clone()
+}
+
+/// A ListenerSet is told the cause without the names of the Gateway's objects.
+fn told_to(owner: &ObjectKey, listener: &Declared, finding: Finding) -> Finding {
+    match owner.kind {
+        Kind::ListenerSet => Finding::plain(finding.cause, listener.path.clone()),
+        _ => finding,
     }
 }
 

@@ -69,6 +69,8 @@ const NATIVE_FEATURES: &[&str] = &[
     "GatewayAddressRoutability",
     "GatewayAddressRoutabilityCluster",
     "GatewayBackendClientCertificate",
+    "GatewayFrontendClientCertificateValidation",
+    "GatewayFrontendClientCertificateValidationInsecureFallback",
     "GatewayHTTPListenerIsolation",
     "GatewayHTTPSListenerDetectMisdirectedRequests",
     "GatewayInfrastructure",

@@ -126,4 +126,5 @@ pub(crate) mod condition {
     pub(crate) const PARTIALLY_INVALID: &str = "PartiallyInvalid";
     pub(crate) const SUPPORTED_VERSION: &str = "SupportedVersion";
     pub(crate) const ADDRESSES_ASSIGNED: &str = "AddressesAssigned";
+    pub(crate) const INSECURE_FRONTEND: &str = "InsecureFrontendValidationMode";
 }

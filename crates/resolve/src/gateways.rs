@@ -5,7 +5,7 @@ mod client_certificate;
 mod groups;
 mod status;
 
-use portcullis_api::gateway::{FrontendTls, Gateway};
+use portcullis_api::gateway::Gateway;
 use portcullis_api::{FieldPath, ObjectKey};
 
 use crate::age::Seniority;
@@ -103,24 +103,4 @@ impl Query for AllowedSets {
             Allowed::read(&namespaces.from, namespaces.selector.as_ref(), &self.gateway.namespace)
         })
     }
-}
-
-/// What a Gateway demands of the clients of its HTTPS listeners, its ListenerSets' included.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Frontend {
-    pub(crate) gateway: ObjectKey,
-}
-
-impl Query for Frontend {
-    type Value = Option<FrontendTls>;
-
-    fn compute(&self, view: &View<'_>) -> Option<FrontendTls> {
-        view.gateway(&self.gateway)?.spec.tls.as_ref()?.frontend.clone()
-    }
-}
-
-/// Whether clients of a port must show certificates: an entry of `perPort` replaces `default` whole.
-pub(crate) fn demands_client_certificates(frontend: &FrontendTls, port: u16) -> bool {
-    let on_port = frontend.per_port.iter().find(|entry| entry.port.get() == port);
-    on_port.map_or(&frontend.default, |entry| &entry.tls).validation.is_some()
 }

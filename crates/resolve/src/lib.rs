@@ -16,6 +16,7 @@ mod backend_tls;
 mod backends;
 mod causes;
 mod certificates;
+mod client_validation;
 mod engine;
 mod finding;
 mod gateway_classes;

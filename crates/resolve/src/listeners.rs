@@ -17,7 +17,7 @@ mod status;
 
 pub use claim::Protocol;
 pub(crate) use decisions::{Decision, Decisions};
-pub(crate) use declared::{DeclaredListeners, parent_of};
+pub(crate) use declared::{Declared, DeclaredListeners, parent_of};
 pub(crate) use served::Ports;
 pub(crate) use state::{ListenerState, ListenerStates, Programmed};
 pub(crate) use status::{findings, statuses};

@@ -367,7 +367,11 @@ fn tls(name: &str) -> ListenerProtocol {
         made.signing_key.serialize_pem().as_bytes(),
     );
     let certificates = vec![Arc::new(certificate.unwrap())];
-    ListenerProtocol::Https(Some(Arc::new(TlsServer { certificates, options: TlsOptions::default() })))
+    ListenerProtocol::Https(Some(Arc::new(TlsServer {
+        certificates,
+        options: TlsOptions::default(),
+        clients: None,
+    })))
 }
 
 #[test]

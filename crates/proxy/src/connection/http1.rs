@@ -68,8 +68,8 @@ async fn exchange(
     let Connection { worker, client, address, timer } = connection;
     let config = worker.config();
     let served = config.port(address);
-    if served.is_none() {
-        http1.close(); // the port is gone: nothing more will be served here
+    if served.is_none() || client.is_leaving() {
+        http1.close(); // the port is gone, or what let the client in: nothing more will be served here
     }
     let around = Surroundings { worker, timer, client, served };
     run(&around, scratch, http1, record).await

@@ -120,7 +120,7 @@ fn builder(limits: &Limits) -> Builder {
 impl Running {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let worker = &self.shared.worker;
-        if worker.draining() {
+        if worker.draining() || self.shared.client.is_leaving() {
             self.leave();
         }
         loop {

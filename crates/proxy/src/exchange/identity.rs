@@ -1,6 +1,7 @@
 //! Who asks: the fields in which the proxy says so, and in which a client is believed only if it is trusted.
 
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use portcullis_http1::{Known, KnownSet, RequestHead};
@@ -9,6 +10,7 @@ use portcullis_routing::Scheme;
 
 use super::Surroundings;
 use crate::telemetry::{Record, RequestId};
+use crate::tls::Admission;
 
 /// The client of a connection.
 pub(crate) struct Client {
@@ -20,12 +22,19 @@ pub(crate) struct Client {
     pub(crate) scheme: Scheme,
     /// The listener that the server name of its TLS handshake chose.
     pub(crate) tls_listener: Option<Arc<Listener>>,
+    /// How it got in, if that listener is guarded.
+    pub(crate) admission: Option<Rc<Admission>>,
 }
 
 impl Client {
     pub(crate) fn new(address: SocketAddr, trusted: bool) -> Client {
         let ip = address.ip().to_canonical().to_string();
-        Client { address, ip, trusted, scheme: Scheme::Http, tls_listener: None }
+        Client { address, ip, trusted, scheme: Scheme::Http, tls_listener: None, admission: None }
+    }
+
+    /// Whether the client would get in no more, so that its connection is to end.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.admission.as_ref().is_some_and(|admission| admission.is_leaving())
     }
 
     fn proto(&self) -> &'static [u8] {
@@ -36,7 +45,7 @@ impl Client {
     }
 }
 
-/// Fields that only a trusted client may set, and that the proxy does not set itself.
+/// Fields that only a trusted client may set.
 const ASSERTIONS: [Known; 3] = [Known::XForwardedClientCert, Known::Forwarded, Known::XForwardedPort];
 
 /// All fields that the proxy sets or checks: none of them may come under a name that backends take for the same.
@@ -50,7 +59,8 @@ const SETTLED: KnownSet = KnownSet::of(&[
     Known::XRequestId,
 ]);
 
-/// Drops what belongs to the client's connection, and sets `X-Forwarded-For`, `-Proto`, `-Host` and `x-request-id`.
+/// Drops what belongs to the client's connection, and sets `X-Forwarded-For`, `-Proto`, `-Host`, `x-request-id` and, for
+/// a client whose certificate was verified, `x-forwarded-client-cert`.
 pub(super) fn settle(around: &Surroundings<'_>, head: &mut RequestHead, record: &mut Record) {
     let client = around.client;
     head.strip_hop_by_hop();
@@ -60,12 +70,15 @@ pub(super) fn settle(around: &Surroundings<'_>, head: &mut RequestHead, record: 
         record.explain = head.fields.remove(name.as_str().as_bytes()) && client.trusted;
     }
     if client.trusted {
-        append_address(head, &client.ip);
+        append(head, Known::XForwardedFor, client.ip.as_bytes());
     } else {
         for known in ASSERTIONS {
             head.fields.remove_known(known);
         }
         replace(head, Known::XForwardedFor, client.ip.as_bytes());
+    }
+    if let Some(certificate) = client.admission.as_ref().and_then(|admission| admission.forwarded()) {
+        append(head, Known::XForwardedClientCert, certificate);
     }
     if !(client.trusted && head.fields.has(Known::XForwardedProto)) {
         replace(head, Known::XForwardedProto, client.proto());
@@ -84,14 +97,15 @@ fn replace(head: &mut RequestHead, known: Known, value: &[u8]) {
     }
 }
 
-fn append_address(head: &mut RequestHead, ip: &str) {
-    let mut path: Vec<u8> = Vec::new();
-    for value in head.fields.known_values(Known::XForwardedFor) {
-        path.extend_from_slice(value);
-        path.extend_from_slice(b", ");
+/// Adds an element to a list that grows with every proxy.
+fn append(head: &mut RequestHead, known: Known, element: &[u8]) {
+    let mut list: Vec<u8> = Vec::new();
+    for value in head.fields.known_values(known) {
+        list.extend_from_slice(value);
+        list.extend_from_slice(b", ");
     }
-    path.extend_from_slice(ip.as_bytes());
-    replace(head, Known::XForwardedFor, &path);
+    list.extend_from_slice(element);
+    replace(head, known, &list);
 }
 
 fn request_id(around: &Surroundings<'_>, head: &mut RequestHead, record: &mut Record) {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use portcullis_http1::{Known, Method, RequestHead, TargetForm};
+use portcullis_model::{ClientMode, ListenerProtocol};
 use portcullis_routing::{
     Authority, Entry, HeaderSource, Matched, Preflight, Request, Scheme, canonical_path,
 };
@@ -110,11 +111,23 @@ fn listener<'s>(
     host: &str,
 ) -> Result<&'s Arc<Listener>, ProxyError> {
     let found = match &around.client.tls_listener {
-        Some(connection) => served
-            .table
-            .listener_on_connection(connection, host)
-            .map_err(|_| ProxyError::configuration(Reason::Misdirected))?,
+        Some(connection) => {
+            let misdirected = ProxyError::configuration(Reason::Misdirected);
+            let found = served.table.listener_on_connection(connection, host).map_err(|_| misdirected)?;
+            if found.is_some_and(|found| demands_certificate(found.listener()))
+                && around.client.admission.is_none()
+            {
+                return Err(misdirected); // the connection is older than the demand
+            }
+            found
+        }
         None => served.table.listener_for_host(Scheme::Http, host),
     };
     found.ok_or(ProxyError::configuration(Reason::NoListener))
+}
+
+/// Whether nobody gets in at a listener without a certificate.
+fn demands_certificate(listener: &portcullis_model::Listener) -> bool {
+    let ListenerProtocol::Https(Some(server)) = &listener.protocol else { return false };
+    server.clients.as_ref().is_some_and(|clients| clients.mode == ClientMode::AllowValidOnly)
 }

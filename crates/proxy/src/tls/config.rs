@@ -5,10 +5,11 @@ use std::sync::Arc;
 use portcullis_model::{Alpn, CipherSuite, Curve, TlsOptions, TlsServer, TlsVersion};
 use rustls::crypto::aws_lc_rs::{cipher_suite, default_provider, kx_group};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
-use rustls::server::{ClientHello, NoServerSessionStorage, ProducesTickets, ServerConfig};
+use rustls::server::{ClientHello, NoClientAuth, NoServerSessionStorage, ProducesTickets, ServerConfig};
 use rustls::{NamedGroup, SupportedCipherSuite, SupportedProtocolVersion};
 
 use super::certificates::Certificates;
+use super::clients::Guard;
 
 /// How a listener ends TLS.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct TlsListener {
     by_group: Vec<(NamedGroup, Arc<ServerConfig>)>,
     /// The only application protocol, if there is just one: clients that name none are held to it.
     pub(crate) only: Option<Alpn>,
+    /// Whom it lets in; nothing is everybody.
+    pub(super) guard: Option<Guard>,
 }
 
 impl TlsListener {
@@ -26,15 +29,19 @@ impl TlsListener {
         tickets: &Arc<dyn ProducesTickets>,
     ) -> Result<TlsListener, rustls::Error> {
         let certificates = Arc::new(Certificates::new(server));
+        let guard =
+            server.clients.as_ref().map(|clients| Guard::new(clients, &server.options)).transpose()?;
         let by_group = server.options.curves.iter().map(|curve| {
             let group = group_of(*curve);
-            config(&server.options, group, &certificates, tickets).map(|config| (group.name(), config))
+            config(&server.options, group, &certificates, guard.as_ref(), tickets)
+                .map(|config| (group.name(), config))
         });
         let only = match *server.options.alpn.as_slice() {
             [only] => Some(only),
             _ => None,
         };
-        Ok(TlsListener { by_group: by_group.collect::<Result<_, _>>()?, only })
+        let by_group = by_group.collect::<Result<_, _>>()?;
+        Ok(TlsListener { by_group, only, guard })
     }
 
     /// The config with the most preferred group that the client knows.
@@ -49,13 +56,14 @@ fn config(
     options: &TlsOptions,
     group: &'static dyn SupportedKxGroup,
     certificates: &Arc<Certificates>,
+    guard: Option<&Guard>,
     tickets: &Arc<dyn ProducesTickets>,
 ) -> Result<Arc<ServerConfig>, rustls::Error> {
     let provider =
         CryptoProvider { cipher_suites: suites(options), kx_groups: vec![group], ..default_provider() };
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(versions(options))?
-        .with_no_client_auth()
+        .with_client_cert_verifier(guard.map_or_else(|| Arc::new(NoClientAuth) as _, Guard::verifier))
         .with_cert_resolver(Arc::clone(certificates) as _);
     config.ignore_client_order = true;
     config.alpn_protocols = options.alpn.iter().map(|alpn| protocol_of(*alpn).to_vec()).collect();

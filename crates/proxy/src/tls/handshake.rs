@@ -1,11 +1,13 @@
 //! The handshake: the listener by server name, then its certificate and settings.
 
+use std::io;
 use std::sync::Arc;
 
 use portcullis_model::{Alpn, Listener};
 use rustls::server::Acceptor;
 use tokio_rustls::LazyConfigAcceptor;
 
+use super::admission::Admission;
 use crate::reason::Reason;
 use crate::stream::{Clear, Tls};
 use crate::tables::ServedPort;
@@ -17,6 +19,8 @@ pub(crate) struct Established {
     pub(crate) listener: Arc<Listener>,
     /// The protocol to speak; none if the client named none and the listener leaves it open.
     pub(crate) alpn: Option<Alpn>,
+    /// How the client got in, if the listener is guarded.
+    pub(crate) admission: Option<Admission>,
 }
 
 /// Ends TLS on a connection. On an error the connection is to be dropped: for a server name that no listener takes
@@ -31,11 +35,24 @@ pub(crate) async fn accept(served: &ServedPort, stream: Clear) -> Result<Establi
     let tls = served.tls.listener(&listener.id).ok_or(Reason::NoCertificate)?;
     let config = tls.config(&hello).ok_or(Reason::NoCertificate)?;
     let (config, only) = (Arc::clone(config), tls.only);
-    let stream = start.into_stream(config).await.map_err(|_| Reason::TlsHandshake)?;
-    let alpn = match stream.get_ref().1.alpn_protocol() {
+    let stream = start.into_stream(config).await.map_err(|error| reason(&error))?;
+    let session = stream.get_ref().1;
+    let guard = tls.guard.as_ref();
+    let admission = guard.map(|guard| Admission::new(&listener.id, guard, session)).transpose()?;
+    let alpn = match session.alpn_protocol() {
         Some(b"h2") => Some(Alpn::H2),
         Some(_) => Some(Alpn::Http11),
         None => only,
     };
-    Ok(Established { stream: Box::new(stream), listener, alpn })
+    Ok(Established { stream: Box::new(stream), listener, alpn, admission })
+}
+
+fn reason(error: &io::Error) -> Reason {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match inner {
+        Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented) => {
+            Reason::ClientCertificate
+        }
+        _ => Reason::TlsHandshake,
+    }
 }

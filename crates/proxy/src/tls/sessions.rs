@@ -1,13 +1,16 @@
-//! Where sessions may be resumed: at the address, port and listener where they began, under the same options.
+//! Where sessions may be resumed: at the address, port and listener where they began, under the same options and for
+//! the same clients.
 //!
 //! A ticket that passed between listeners would pass whatever guards one of them. Ticket keys are therefore each
 //! listener's own at each address, shared by the workers, kept across configurations, and lost with the listener or
-//! with a change of its options.
+//! with a change of its options or of whom it lets in.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use portcullis_model::{BindAddress, Listener, ListenerId, ListenerProtocol, Port, TlsOptions, TlsServer};
+use portcullis_model::{
+    BindAddress, ClientValidation, Listener, ListenerId, ListenerProtocol, Port, TlsOptions, TlsServer,
+};
 use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::server::ProducesTickets;
 
@@ -31,6 +34,11 @@ impl TlsPort {
         self.0.get(id).and_then(|prepared| prepared.tls.as_ref())
     }
 
+    /// A listener of the port that speaks TLS, if there is one of this name; within, nothing if its handshakes fail.
+    pub(super) fn get(&self, id: &ListenerId) -> Option<Option<&TlsListener>> {
+        self.0.get(id).map(|prepared| prepared.tls.as_deref())
+    }
+
     /// Whether no listener of the port speaks TLS.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -41,8 +49,16 @@ impl TlsPort {
 #[derive(Default)]
 pub(crate) struct Sessions(Map<BindAddress, Tickets>);
 
-/// The ticket keys of an address's listeners, with the options that they were made for.
-type Tickets = Map<ListenerId, (TlsOptions, Arc<dyn ProducesTickets>)>;
+/// The ticket keys of an address's listeners.
+type Tickets = Map<ListenerId, Keys>;
+
+/// Ticket keys, with what they were made for.
+#[derive(Clone)]
+struct Keys {
+    options: TlsOptions,
+    clients: Option<Arc<ClientValidation>>,
+    keys: Arc<dyn ProducesTickets>,
+}
 
 impl Sessions {
     /// Prepares the TLS listeners of a port; those that did not change are shared with the port's last version, and
@@ -81,16 +97,18 @@ impl Sessions {
     }
 }
 
-/// Sets a listener's TLS up, with the ticket keys it had under the same options.
+/// Sets a listener's TLS up, with the ticket keys it had under the same options and for the same clients.
 fn prepare(
     listener: &Listener,
     server: &TlsServer,
-    known: Option<&(TlsOptions, Arc<dyn ProducesTickets>)>,
+    known: Option<&Keys>,
     tickets: &mut Tickets,
 ) -> Option<Arc<TlsListener>> {
-    let kept = known.filter(|(options, _)| *options == server.options).map(|(_, keys)| Arc::clone(keys));
+    let same = |known: &&Keys| known.options == server.options && known.clients == server.clients;
+    let kept = known.filter(same).map(|known| Arc::clone(&known.keys));
     let prepared = kept.map_or_else(Ticketer::new, Ok).and_then(|keys| {
-        tickets.insert(listener.id.clone(), (server.options.clone(), Arc::clone(&keys)));
+        let (options, clients) = (server.options.clone(), server.clients.clone());
+        tickets.insert(listener.id.clone(), Keys { options, clients, keys: Arc::clone(&keys) });
         TlsListener::new(server, &keys)
     });
     let prepared = prepared

@@ -71,7 +71,7 @@ impl TlsClient {
             kx_groups: groups.collect(),
             ..default_provider()
         });
-        let verifier = Arc::new(Verifier::new(tls, &provider));
+        let verifier = Arc::new(Verifier::new(tls));
         let builder = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(config::versions(&tls.options))?
             .dangerous()

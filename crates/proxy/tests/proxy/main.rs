@@ -8,6 +8,7 @@
 )]
 
 mod auth;
+mod client_certificates;
 mod configuration;
 mod cors;
 mod forwarding;

@@ -293,7 +293,7 @@ fn options_of_a_listener_that_ends_tls_hold() {
     let authority = Authority::new();
     let backend = plain_backend("x");
     let options = TlsOptions { alpn: vec![Alpn::H2], min_version: TlsVersion::V1_3, ..TlsOptions::default() };
-    let server = TlsServer { certificates: vec![authority.server(&["a.test"])], options };
+    let server = TlsServer { certificates: vec![authority.server(&["a.test"])], options, clients: None };
     let listener =
         ListenerProtocol::TlsTerminate(Some(Arc::new(server)), vec![ended("a", &["a.test"], "app")]);
     let running = Running::start(&Gateway::new().below("", listener).backend("app", &[backend.address]));

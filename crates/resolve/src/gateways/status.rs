@@ -12,9 +12,10 @@ use super::addresses::Place;
 use super::{Addresses, ClientCertificate, OurGateway, Standing, is_eligible};
 use crate::causes::{
     ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_USABLE, ADDRESSES_NOT_ASSIGNED, ADDRESSES_PARTLY_ASSIGNED,
-    CLASS_MISSING, CLASS_REFUSED, Cause, DEFAULT_GATEWAY_NO_EFFECT, GATEWAY_INVALID,
-    GATEWAY_LISTENERS_NOT_RESOLVED, GATEWAY_LISTENERS_NOT_VALID, NAMESPACE_SELECTOR,
+    CLASS_MISSING, CLASS_REFUSED, CLIENT_VALIDATION_INSECURE, Cause, DEFAULT_GATEWAY_NO_EFFECT,
+    GATEWAY_INVALID, GATEWAY_LISTENERS_NOT_RESOLVED, GATEWAY_LISTENERS_NOT_VALID, NAMESPACE_SELECTOR,
 };
+use crate::client_validation::is_insecure;
 use crate::finding::{Conditions, Finding, condition, messages};
 use crate::listener_sets::IsGood;
 use crate::listeners::{self, DeclaredListeners, ListenerState, ListenerStates, Programmed};
@@ -119,6 +120,7 @@ impl Query for GatewayOutcome {
         writer.programmed(standing);
         writer.resolved();
         writer.addresses_assigned();
+        writer.insecure(&gateway);
         writer.notes(&gateway);
         let Writer { conditions, mut findings, .. } = writer;
         findings.extend(listeners::findings(view, &self.key));
@@ -280,6 +282,16 @@ impl Writer<'_> {
             self.findings.push(Finding::plain(cause, first.path.clone()));
         }
         self.conditions.no(condition::ADDRESSES_ASSIGNED, cause.reason, messages(&plan.unassigned));
+    }
+
+    /// Only while True. Source: `GatewayConditionInsecureFrontendValidationMode`.
+    fn insecure(&mut self, gateway: &Gateway) {
+        let frontend = gateway.spec.tls.as_ref().and_then(|tls| tls.frontend.as_ref());
+        if frontend.is_some_and(is_insecure) {
+            let cause = &CLIENT_VALIDATION_INSECURE;
+            self.conditions.yes(condition::INSECURE_FRONTEND, "ConfigurationChanged", cause.rule.summary);
+            self.findings.push(Finding::plain(cause, FieldPath::of("spec").fields("tls.frontend")));
+        }
     }
 
     fn notes(&mut self, gateway: &Gateway) {

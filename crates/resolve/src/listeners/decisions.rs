@@ -21,6 +21,9 @@ pub(crate) enum Decision {
     Accepted,
     /// Another listener stands in its way.
     Lost(Loss),
+    /// Nobody can be let in: no CA certificate for its clients can be used. It keeps its port and hostname, and every
+    /// handshake fails.
+    Shut,
     /// Something of its own refuses it.
     Refused,
     /// Its ListenerSet is not taken, so that nobody has judged it.
@@ -31,6 +34,13 @@ pub(crate) enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Decisions {
     pub(crate) owner: ObjectKey,
+}
+
+impl Decision {
+    /// Whether the listener has its port and hostname, so that nobody else has them.
+    pub(crate) fn stands(self) -> bool {
+        matches!(self, Decision::Accepted | Decision::Shut)
+    }
 }
 
 impl Query for Decisions {
@@ -54,8 +64,9 @@ impl Query for Decisions {
             let name = (self.owner.clone(), listener.name.shared());
             decisions.push(match losses.get(&name) {
                 Some(loss) => Decision::Lost(*loss),
-                None if listener.refusals.is_empty() => Decision::Accepted,
-                None => Decision::Refused,
+                None if !listener.refusals.is_empty() => Decision::Refused,
+                None if listener.shut.is_some() => Decision::Shut,
+                None => Decision::Accepted,
             });
         }
         decisions

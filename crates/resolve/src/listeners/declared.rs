@@ -10,11 +10,11 @@ use portcullis_model::{HostPattern, TlsOptions, Transport};
 use super::claim::{Claim, Protocol};
 use super::kinds;
 use crate::causes::{
-    HOSTNAME_IS_ADDRESS, LISTENER_CLIENT_VALIDATION, LISTENER_FILTER, LISTENER_OPTION_DROPPED,
+    HOSTNAME_IS_ADDRESS, LISTENER_FILTER, LISTENER_NO_CLIENT_CA, LISTENER_OPTION_DROPPED,
     LISTENER_OPTION_FOREIGN, LISTENER_PROTOCOL, LISTENER_VALUE, NAMESPACE_SELECTOR, PASSTHROUGH_CERTIFICATES,
 };
+use crate::client_validation::Demand;
 use crate::finding::Finding;
-use crate::gateways::{Frontend, demands_client_certificates};
 use crate::memo::Query;
 use crate::namespaces::{Allowed, selector_fault};
 use crate::origin::namespace_or;
@@ -45,6 +45,8 @@ pub(crate) struct Declared {
     pub(crate) tls: Option<Termination>,
     /// What of its own refuses it.
     pub(crate) refusals: Vec<Finding>,
+    /// Why it lets nobody in, though it keeps its port and hostname.
+    pub(crate) shut: Option<Finding>,
     /// Kinds of routes that it lists and cannot take.
     pub(crate) invalid_kinds: Vec<Finding>,
     /// What is worth knowing.
@@ -128,6 +130,7 @@ impl Reader<'_> {
             namespaces: Allowed::read(&namespaces.from, namespaces.selector.as_ref(), &self.owner.namespace),
             tls: None,
             refusals: Vec::new(),
+            shut: None,
             invalid_kinds: Vec::new(),
             notes: Vec::new(),
             path,
@@ -174,17 +177,16 @@ impl Reader<'_> {
         if matches!(protocol, Protocol::Https | Protocol::Tls | Protocol::Http3) {
             self.read_tls(listener.tls.as_ref(), protocol, declared);
         }
-        if matches!(protocol, Protocol::Https | Protocol::Http3)
-            && self.demands_client_certificates(declared.port)
-        {
-            declared.refusals.push(Finding::plain(&LISTENER_CLIENT_VALIDATION, path));
+        if matches!(protocol, Protocol::Https | Protocol::Http3) && self.lets_nobody_in(declared.port) {
+            declared.shut = Some(Finding::plain(&LISTENER_NO_CLIENT_CA, path));
         }
     }
 
-    fn demands_client_certificates(&self, port: u16) -> bool {
+    /// Whether client certificates are demanded and none could be verified.
+    fn lets_nobody_in(&self, port: u16) -> bool {
         let Some(gateway) = self.gateway.clone() else { return false };
-        let frontend = self.view.get(&Frontend { gateway });
-        frontend.as_ref().as_ref().is_some_and(|frontend| demands_client_certificates(frontend, port))
+        let demanded = self.view.get(&Demand { gateway, port });
+        demanded.as_ref().as_ref().is_some_and(|demanded| demanded.validation.is_none())
     }
 
     fn read_tls(&self, tls: Option<&ListenerTls>, protocol: Protocol, declared: &mut Declared) {

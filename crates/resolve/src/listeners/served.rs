@@ -8,7 +8,7 @@ use portcullis_api::{Kind, ObjectKey};
 use portcullis_model::{BindAddress, HostPattern, Listener, ListenerId, ListenerProtocol, Port, Transport};
 
 use super::claim::Protocol;
-use super::decisions::{Decision, Decisions};
+use super::decisions::Decisions;
 use super::declared::DeclaredListeners;
 use crate::attachment::ListenerRoutes;
 use crate::certificates::ListenerTls;
@@ -19,7 +19,7 @@ use crate::origin::origin;
 use crate::routes::ServedRoute;
 use crate::view::View;
 
-/// A listener in the model; nothing if it is not accepted.
+/// A listener in the model; nothing if it is not accepted, unless it is merely shut.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ServedListener {
     pub(crate) gateway: ObjectKey,
@@ -32,7 +32,7 @@ impl ServedListener {
         let listeners = view.get(&DeclaredListeners { owner: self.owner.clone() });
         let index = listeners.iter().position(|listener| listener.name.as_str() == &*self.name)?;
         let decisions = view.get(&Decisions { owner: self.owner.clone() });
-        (decisions.get(index) == Some(&Decision::Accepted)).then_some(index)
+        decisions.get(index).is_some_and(|decision| decision.stands()).then_some(index)
     }
 }
 
@@ -135,7 +135,7 @@ impl Query for GroupListeners {
             let listeners = view.get(&DeclaredListeners { owner: owner.clone() });
             let decisions = view.get(&Decisions { owner: owner.clone() });
             for (listener, decision) in listeners.iter().zip(decisions.iter()) {
-                if *decision == Decision::Accepted {
+                if decision.stands() {
                     by_port.entry(listener.port).or_default().push(ServedListener {
                         gateway: gateway.clone(),
                         owner: owner.clone(),

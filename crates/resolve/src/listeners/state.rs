@@ -77,7 +77,9 @@ impl Query for ListenerStates {
                         Bound::NoAddress => Programmed::NoAddress,
                     }
                 }
-                (Decision::Lost(_) | Decision::Refused, _) => Programmed::No("the listener is not accepted"),
+                (Decision::Lost(_) | Decision::Refused | Decision::Shut, _) => {
+                    Programmed::No("the listener is not accepted")
+                }
                 (Decision::Undecided, _) => Programmed::No("the ListenerSet is not accepted"),
             };
             states.push(ListenerState { decision: *decision, tls, programmed });

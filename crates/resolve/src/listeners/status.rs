@@ -14,9 +14,8 @@ use super::overlaps::Overlaps;
 use super::state::{ListenerState, ListenerStates, Programmed};
 use crate::attachment::RouteCount;
 use crate::causes::{
-    CERTIFICATE_NOT_PERMITTED, Cause, LISTENER_HOSTNAME_CONFLICT, LISTENER_OPTION_DROPPED,
-    LISTENER_OVERLAPPING_CERTIFICATES, LISTENER_OVERLAPPING_HOSTNAMES, LISTENER_PORT_IN_USE,
-    LISTENER_PORT_SHARED, LISTENER_PROTOCOL_CONFLICT,
+    Cause, LISTENER_HOSTNAME_CONFLICT, LISTENER_OPTION_DROPPED, LISTENER_OVERLAPPING_CERTIFICATES,
+    LISTENER_OVERLAPPING_HOSTNAMES, LISTENER_PORT_IN_USE, LISTENER_PORT_SHARED, LISTENER_PROTOCOL_CONFLICT,
 };
 use crate::finding::{Conditions, Finding, condition, messages};
 use crate::gateways::GroupOf;
@@ -117,6 +116,10 @@ impl Verdict {
                 Some(first) => Verdict::Refused(first.cause, messages(&listener.refusals)),
                 None => Verdict::Undecided,
             },
+            (Decision::Shut, _) => match &listener.shut {
+                Some(why) => Verdict::Refused(why.cause, why.message.to_string()),
+                None => Verdict::Undecided,
+            },
             (Decision::Undecided, _) => Verdict::Undecided,
         }
     }
@@ -153,11 +156,19 @@ fn shows_on_programmed(cause: &Cause) -> bool {
     is_conflict(cause) || cause == &LISTENER_PORT_SHARED
 }
 
-/// What does not resolve, the gravest first: RefNotPermitted, InvalidCertificateRef, InvalidRouteKinds.
+/// What does not resolve, the gravest first.
 fn unresolved(listener: &Declared, state: &ListenerState) -> Vec<Finding> {
+    const ORDER: [&str; 5] = [
+        "RefNotPermitted",
+        "InvalidCertificateRef",
+        "InvalidCACertificateKind",
+        "InvalidCACertificateRef",
+        "InvalidRouteKinds",
+    ];
+    let rank = |finding: &Finding| ORDER.iter().position(|reason| *reason == finding.cause.reason);
     let mut findings = state.tls.unresolved.clone();
-    findings.sort_by_key(|finding| finding.cause != &CERTIFICATE_NOT_PERMITTED);
     findings.extend(listener.invalid_kinds.iter().cloned());
+    findings.sort_by_key(|finding| rank(finding).unwrap_or(ORDER.len()));
     findings
 }
 
@@ -173,7 +184,7 @@ pub(crate) fn findings(view: &View<'_>, owner: &ObjectKey) -> Vec<Finding> {
         if let Programmed::PortUnavailable(why) = &state.programmed {
             findings.push(Finding::new(&LISTENER_PORT_IN_USE, listener.path.field("port"), why.as_str()));
         }
-        findings.extend(listener.refusals.iter().cloned());
+        findings.extend(listener.refusals.iter().chain(&listener.shut).cloned());
         findings.extend(unresolved(listener, state));
         if let Some(overlap) = overlap(view, owner, listener) {
             findings.push(Finding::plain(overlap_cause(overlap), listener.path.clone()));

@@ -29,6 +29,7 @@ pub(crate) fn check(expected: &Value, model: &Model, failures: &mut Vec<String>)
             "endpoints" => endpoints(model),
             "tls" => upstream_tls(model),
             "client certificates" => client_certificates(model),
+            "clients" => clients(model),
             _ => return failures.push(format!("the model has no {part}")),
         };
         let found = Value::Object(found);
@@ -256,6 +257,18 @@ fn certificates(model: &Model) -> Map<String, Value> {
         let origins = server.certificates.iter().map(|certificate| certificate.origin());
         origins.map(|origin| origin.name.to_string()).collect()
     })
+}
+
+/// `owner/listener: [mode, authority…]` of the listeners that are guarded.
+fn clients(model: &Model) -> Map<String, Value> {
+    let mut told = by_server(model, |server| {
+        server.clients.as_ref().map_or(Value::Null, |clients| {
+            let names = clients.authorities.origins().map(|origin| origin.name.to_string());
+            std::iter::once(format!("{:?}", clients.mode)).chain(names).collect()
+        })
+    });
+    told.retain(|_, clients| !clients.is_null());
+    told
 }
 
 /// `owner/listener: Secret` of the listeners that show one to backends.

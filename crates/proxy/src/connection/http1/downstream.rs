@@ -17,6 +17,7 @@ use crate::error::{ProxyError, Stage};
 use crate::exchange::{Downstream, Outgoing, has_body};
 use crate::reason::Reason;
 use crate::stream::Stream;
+use crate::tls::Admission;
 use crate::worker::Worker;
 
 /// How much of an answer waits for the client before no more is read from the endpoint, in bytes.
@@ -25,6 +26,7 @@ const HIGH_WATER: usize = 64 * 1024;
 /// A connection and where its exchange stands.
 pub(super) struct Http1 {
     worker: Rc<Worker>,
+    admission: Option<Rc<Admission>>,
     stream: Stream,
     pub(super) input: InBuf,
     out: OutBuf,
@@ -47,6 +49,7 @@ impl Http1 {
         let trailers = HeadLimits { block: limits.head_bytes.0, fields: limits.head_fields };
         Http1 {
             worker: Rc::clone(&connection.worker),
+            admission: connection.client.admission.clone(),
             stream,
             input,
             out: OutBuf::new(&connection.worker.buffers),
@@ -189,6 +192,7 @@ impl Downstream for Http1 {
         let framing = self.framing_for_client(body, head.status());
         // What is left of a body would be taken for the next request.
         self.closes |= self.worker.draining()
+            || self.admission.as_ref().is_some_and(|admission| admission.is_leaving())
             || framing == Framing::UntilClose
             || !(request_ended && self.decoder.is_ended());
         let field = self.connection_field(framing);

@@ -119,7 +119,8 @@ impl Reading<'_> {
 
     fn poll_timeout(&mut self, cx: &mut Context<'_>, http1: &Http1) -> Poll<Next> {
         let limits = &self.connection.worker.shared.options.limits;
-        if !self.begun && !self.noticed_drain && self.connection.worker.draining() {
+        let leaves = self.connection.worker.draining() || self.connection.client.is_leaving();
+        if !self.begun && !self.noticed_drain && leaves {
             self.noticed_drain = true;
             self.connection.timer.set(limits.drain_idle_timeout);
         }

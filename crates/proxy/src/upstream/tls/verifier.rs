@@ -5,17 +5,12 @@ use std::sync::Arc;
 use portcullis_model::{Trust, UpstreamTls};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
-use rustls::crypto::{
-    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
-};
 use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, DigitallySignedStruct, Error, PeerMisbehaved, RootCertStore, SignatureScheme,
-};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use super::system;
-use crate::tls::certificates::scheme_of;
+use crate::tls::schemes::Schemes;
 
 /// Checks a backend's certificate by what its [`UpstreamTls`] says.
 ///
@@ -26,32 +21,24 @@ use crate::tls::certificates::scheme_of;
 pub(super) struct Verifier {
     tls: Arc<UpstreamTls>,
     roots: Arc<RootCertStore>,
-    algorithms: WebPkiSupportedAlgorithms,
-    schemes: Vec<SignatureScheme>,
+    schemes: Schemes,
 }
 
 impl Verifier {
-    pub(super) fn new(tls: &Arc<UpstreamTls>, provider: &CryptoProvider) -> Verifier {
+    pub(super) fn new(tls: &Arc<UpstreamTls>) -> Verifier {
         Verifier {
             tls: Arc::clone(tls),
             roots: match &tls.trust {
                 Trust::System => system::roots(),
                 Trust::Given(given) => Arc::clone(given.roots()),
             },
-            algorithms: provider.signature_verification_algorithms,
-            schemes: tls.options.signature_schemes.iter().map(|scheme| scheme_of(*scheme)).collect(),
+            schemes: Schemes::new(&tls.options),
         }
     }
 
     fn is_given(&self, leaf: &CertificateDer<'_>, now: UnixTime) -> bool {
         let Trust::Given(given) = &self.tls.trust else { return false };
         i64::try_from(now.as_secs()).is_ok_and(|now| given.names_itself(leaf, now))
-    }
-
-    /// rustls takes what it can verify; the settings may say less.
-    fn offered(&self, signed: &DigitallySignedStruct) -> Result<(), Error> {
-        let offered = self.schemes.contains(&signed.scheme);
-        offered.then_some(()).ok_or(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into())
     }
 }
 
@@ -66,7 +53,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, Error> {
         let parsed = ParsedCertificate::try_from(leaf)?;
         if !self.is_given(leaf, now) {
-            let algorithms = self.algorithms.all;
+            let algorithms = self.schemes.algorithms().all;
             verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, intermediates, now, algorithms)?;
         }
         if self.tls.names.is_empty() {
@@ -83,8 +70,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.offered(signed)?;
-        verify_tls12_signature(message, certificate, signed, &self.algorithms)
+        self.schemes.verify_tls12(message, certificate, signed)
     }
 
     fn verify_tls13_signature(
@@ -93,11 +79,10 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.offered(signed)?;
-        verify_tls13_signature(message, certificate, signed, &self.algorithms)
+        self.schemes.verify_tls13(message, certificate, signed)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes.clone()
+        self.schemes.offered()
     }
 }

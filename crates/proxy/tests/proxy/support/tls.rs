@@ -13,6 +13,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::sign::SingleCertAndKey;
 use rustls::{RootCertStore, StreamOwned, SupportedProtocolVersion};
 use rustls_pki_types::ServerName;
 
@@ -118,6 +119,16 @@ impl Authority {
         config
     }
 
+    /// A client's settings, which show a certificate if there is one.
+    pub(crate) fn client_showing(&self, alpn: &[&str], own: Option<&Certificate>) -> ClientConfig {
+        let mut config = self.client(alpn);
+        if let Some(own) = own {
+            let shown = SingleCertAndKey::from((**own.certified_key()).clone());
+            config.client_auth_cert_resolver = Arc::new(shown);
+        }
+        config
+    }
+
     /// A client's settings with other cryptography.
     pub(crate) fn client_with(&self, provider: CryptoProvider) -> ClientConfig {
         self.config(provider, rustls::ALL_VERSIONS)
@@ -156,7 +167,7 @@ fn parsed(certificate: &rcgen::Certificate, key: &KeyPair) -> Arc<Certificate> {
 }
 
 pub(crate) fn https(certificates: Vec<Arc<Certificate>>, options: TlsOptions) -> ListenerProtocol {
-    ListenerProtocol::Https(Some(Arc::new(TlsServer { certificates, options })))
+    ListenerProtocol::Https(Some(Arc::new(TlsServer { certificates, options, clients: None })))
 }
 
 /// A connection whose handshake is complete.

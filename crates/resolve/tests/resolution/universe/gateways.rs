@@ -35,9 +35,6 @@ pub(super) fn gateway(name: &'static str, picks: &mut Picks<'_>) -> Value {
             9,
             "tls",
             json!([
-                {"frontend": {"default": {"validation": ca()}}},
-                {"frontend": {"default": {}, "perPort": [{"port": 443, "tls": {"validation": ca()}}]}},
-                {"frontend": {"default": {"validation": ca()}, "perPort": [{"port": 443, "tls": {}}]}},
                 {"backend": {"clientCertificateRef": {"name": "cert"}}},
                 {"backend": {"clientCertificateRef": {"name": "missing"}}},
                 {"backend": {"clientCertificateRef": {"name": "cert", "namespace": "other"}}},
@@ -50,11 +47,29 @@ pub(super) fn gateway(name: &'static str, picks: &mut Picks<'_>) -> Value {
             gateway[field] = picks.value(options);
         }
     }
+    if picks.chance(4) {
+        let validation = validation(picks);
+        let frontend = picks.value(json!([
+            {"default": {"validation": validation}},
+            {"default": {}, "perPort": [{"port": 443, "tls": {"validation": validation}}]},
+            {"default": {"validation": validation}, "perPort": [{"port": 443, "tls": {}}]},
+        ]));
+        gateway["tls"] = json!({"frontend": frontend});
+    }
     without_nulls(gateway)
 }
 
-fn ca() -> Value {
-    json!({"caCertificateRefs": [{"group": "", "kind": "ConfigMap", "name": "ca"}]})
+/// Whom clients must come from.
+fn validation(picks: &mut Picks<'_>) -> Value {
+    let map = |name: &str| json!({"group": "", "kind": "ConfigMap", "name": name});
+    let references = picks.value(json!([
+        [map("ca")], [map("ca"), map("no")],
+        [{"group": "", "kind": "Service", "name": "app", "namespace": "default"}, map("ca")],
+        [{"group": "", "kind": "ConfigMap", "name": "ca", "namespace": "third"}, map("ca")],
+        [{"group": "certificates.k8s.io", "kind": "ClusterTrustBundle", "name": "ca"}],
+    ]));
+    let mode = picks.of(&["AllowValidOnly", "AllowValidOnly", "AllowInsecureFallback"]);
+    json!({"mode": mode, "caCertificateRefs": references})
 }
 
 pub(super) fn listener_set(name: &'static str, picks: &mut Picks<'_>) -> Value {
