@@ -121,7 +121,7 @@ fn a_second_instance_says_once_for_each_port_that_it_cannot_have_it() {
     first.expect([&format!("INFO listening local=127.0.0.1:{port}")]);
     let second = Logged::run(folder.path(), &[]);
     second.expect([&format!(
-        "WARN cannot listen on 127.0.0.1:{port}: the port is in use; another process has it (`ss -ltnp` names it): \
+        "WARN cannot listen on 127.0.0.1:{port}: the port is in use; another process has it (`ss -lntup` names it): \
          stop that, or choose another port"
     )]);
     // Nothing else was said: the next line is of the next event.

@@ -11,10 +11,15 @@ use portcullis_e2e::transcript::{self, Step};
 /// The documented ports are everybody's: one at a time.
 static PORTS: Mutex<()> = Mutex::new(());
 
-fn follow(steps: &[Step], whence: &str) {
+/// Where the documentation finds the admin endpoint; a test's program has it elsewhere.
+const ADMIN: &str = "localhost:9975";
+
+fn follow(steps: &[Step], running: &Portcullis, whence: &str) {
     assert!(!steps.is_empty(), "{whence} has nothing to try");
-    for step in steps {
-        assert_eq!(step.run(), step.answer, "{whence}: $ {}", step.command);
+    for Step { command, answer } in steps {
+        let step =
+            Step { command: command.replace(ADMIN, &running.admin.to_string()), answer: answer.clone() };
+        assert_eq!(step.run(), *answer, "{whence}: $ {command}");
     }
 }
 
@@ -23,8 +28,9 @@ fn the_first_command_serves_and_its_curl_lines_answer_as_printed() {
     let _ports = PORTS.lock().unwrap_or_else(PoisonError::into_inner);
     let readme = fs::read_to_string(program::root().join("README.md")).unwrap();
     let first = readme.lines().find_map(|line| line.strip_prefix("cargo run --release -- ")).unwrap();
-    let _running = Portcullis::documented(first);
-    follow(&transcript::steps(transcript::fenced(&readme, "<!-- test: readme -->")), "README.md");
+    let running = Portcullis::documented(first);
+    let steps = transcript::steps(transcript::fenced(&readme, "<!-- test: readme -->"));
+    follow(&steps, &running, "README.md");
 }
 
 /// What the comment at an example's head says: programs to start, and steps to take.
@@ -55,8 +61,9 @@ fn every_example_answers_as_its_head_says() {
     for example in examples() {
         let running: Vec<Portcullis> =
             example.programs.iter().map(|line| Portcullis::documented(line)).collect();
-        assert!(!running.is_empty(), "{} does not say how to run it", example.path.display());
-        follow(&example.steps, &example.path.display().to_string());
+        let path = example.path.display().to_string();
+        let serving = running.first().unwrap_or_else(|| panic!("{path} does not say how to run it"));
+        follow(&example.steps, serving, &path);
     }
 }
 
