@@ -7,5 +7,5 @@ mod meaning;
 mod outcome;
 mod targets;
 
-pub(crate) use outcome::PolicyOutcome;
+pub(crate) use outcome::{PolicyOutcome, refused_status};
 pub(crate) use targets::BackendTls;

@@ -1,4 +1,5 @@
-//! Objects that a cluster holds and admission refuses: nothing is served from them, and they say so themselves.
+//! Objects that a cluster holds and admission refuses: nothing is served from them, what they guard gets no traffic,
+//! and they say so themselves.
 
 use portcullis_api::gateway::GatewayStatus;
 use portcullis_api::gateway_class::GatewayClassStatus;
@@ -10,6 +11,7 @@ use portcullis_store::Refusal;
 use serde_json::Value;
 
 use crate::attachment::{AttachPoints, parent_key};
+use crate::backend_tls::refused_status;
 use crate::finding::{Conditions, condition};
 use crate::gateway_classes::Class;
 use crate::gateways::OurGateway;
@@ -32,6 +34,11 @@ impl Query for RefusedOutcome {
             Kind::GatewayClass => gateway_class(view, refusal),
             Kind::Gateway => gateway(view, refusal),
             Kind::ListenerSet => listener_set(view, &self.key, refusal),
+            Kind::BackendTlsPolicy => {
+                let conditions = verdicts(refusal, &[(condition::ACCEPTED, "Invalid")]);
+                let status = refused_status(view, &self.key, refusal, &conditions);
+                (!status.ancestors.is_empty()).then_some(Status::Policy(status))
+            }
             kind if kind.is_route() => route(view, &self.key, refusal),
             _ => None,
         };

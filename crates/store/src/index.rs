@@ -1,7 +1,7 @@
 //! The buckets and who is in them.
 
 use crate::bucket::{Bucket, By};
-use crate::references;
+use crate::{Report, references};
 use hashbrown::{HashMap, HashSet};
 use portcullis_api::{Object, ObjectKey};
 use std::collections::BTreeSet;
@@ -41,6 +41,24 @@ impl Index {
         before.symmetric_difference(&after).cloned().collect()
     }
 
+    /// Puts an object that is refused into the buckets where it is missed least of all; gives them.
+    pub(crate) fn enter_refused(&mut self, report: Option<&Report>) -> Vec<Bucket> {
+        let buckets = refused(report);
+        for (key, bucket) in &buckets {
+            self.members.entry(bucket.clone()).or_default().insert(key.clone());
+        }
+        buckets.into_iter().map(|(_, bucket)| bucket).collect()
+    }
+
+    /// Takes it out again; gives the buckets.
+    pub(crate) fn leave_refused(&mut self, report: Option<&Report>) -> Vec<Bucket> {
+        let buckets = refused(report);
+        for (key, bucket) in &buckets {
+            self.leave(bucket, key);
+        }
+        buckets.into_iter().map(|(_, bucket)| bucket).collect()
+    }
+
     fn leave(&mut self, bucket: &Bucket, key: &ObjectKey) {
         if let Some(members) = self.members.get_mut(bucket) {
             members.remove(key);
@@ -49,6 +67,13 @@ impl Index {
             }
         }
     }
+}
+
+/// The buckets of an object that is refused: what guards others is found from them, that they are not left unguarded.
+fn refused(report: Option<&Report>) -> Vec<(ObjectKey, Bucket)> {
+    let Some(Report::Refused(key, refusal)) = report else { return Vec::new() };
+    let targets = refusal.targets(key).into_iter();
+    targets.map(|(target, _)| (key.clone(), Bucket::attached(key.kind, target))).collect()
 }
 
 /// Every bucket that an object belongs to.

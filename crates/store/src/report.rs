@@ -1,6 +1,6 @@
 //! What engines say back, so that statuses tell what is served and not what was hoped.
 
-use portcullis_api::{Diagnostic, ObjectKey};
+use portcullis_api::{Diagnostic, Kind, ObjectKey};
 use serde_json::Value;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -35,6 +35,26 @@ pub struct Refusal {
     /// The object as it is written, without its status: whoever reports the refusal finds in it, as far as it can
     /// be read, the class or parents that the report goes to.
     pub written: Value,
+}
+
+impl Refusal {
+    /// What the object guards, if it is a policy, as far as that can be read: backends, and sections of theirs. `key`
+    /// is its own.
+    ///
+    /// Source: `LocalPolicyTargetReferenceWithSectionName` field documentation.
+    pub fn targets(&self, key: &ObjectKey) -> Vec<(ObjectKey, Option<Arc<str>>)> {
+        if key.kind != Kind::BackendTlsPolicy {
+            return Vec::new();
+        }
+        let written = self.written.pointer("/spec/targetRefs").and_then(Value::as_array);
+        let read = |target: &Value| {
+            let text = |field: &str| target.get(field).and_then(Value::as_str);
+            let kind = Kind::of(text("group").unwrap_or_default(), text("kind")?)?;
+            let target = ObjectKey::new(kind, Arc::clone(&key.namespace), text("name")?);
+            Some((target, text("sectionName").map(Arc::from)))
+        };
+        written.into_iter().flatten().filter_map(read).collect()
+    }
 }
 
 /// What a [`Report`] is about; a later report about the same replaces it.

@@ -158,6 +158,11 @@ impl Store {
 
     fn difference(&mut self, before: Before) -> ChangeSet {
         let mut set = ChangeSet::default();
+        let reports = before.reports.into_iter().filter(|(key, old)| self.reports.get(key) != old.as_ref());
+        let reports: Vec<_> = reports.collect();
+        for (_, old) in &reports {
+            set.buckets.extend(self.index.leave_refused(old.as_ref()));
+        }
         for (key, old) in before.objects {
             let new = self.objects.get(&key);
             let same = match (&old, new) {
@@ -169,8 +174,10 @@ impl Store {
                 set.objects.insert(key);
             }
         }
-        let reports = before.reports.into_iter().filter(|(key, old)| self.reports.get(key) != old.as_ref());
-        set.reports.extend(reports.map(|(key, _)| key));
+        for (key, _) in reports {
+            set.buckets.extend(self.index.enter_refused(self.reports.get(&key)));
+            set.reports.insert(key);
+        }
         set
     }
 }

@@ -6,10 +6,11 @@ use portcullis_api::k8s_openapi::api::core::v1::ServicePort;
 use portcullis_api::references::PolicyTargetRef;
 use portcullis_api::status::{Condition, ControllerName, PolicyAncestorStatus, PolicyStatus};
 use portcullis_api::{FieldPath, Kind, ObjectKey};
+use portcullis_store::Refusal;
 
 use super::ancestors::{GatewaysTo, reference};
 use super::meaning::{Meaning, PolicyMeaning};
-use super::targets::{Claimants, Target, targets};
+use super::targets::{Claimants, Target, targets, written_targets};
 use crate::causes::{POLICY_CONFLICTED, POLICY_INVALID, POLICY_TARGET};
 use crate::finding::{Conditions, Finding, condition, messages};
 use crate::memo::Query;
@@ -28,10 +29,6 @@ impl Query for PolicyOutcome {
     fn compute(&self, view: &View<'_>) -> Outcome {
         let Some(policy) = view.backend_tls_policy(&self.key) else { return Outcome::default() };
         let meaning = view.get(&Meaning { policy: self.key.clone() });
-        let mut gateways: BTreeSet<(ObjectKey, ControllerName)> = BTreeSet::new();
-        for Target { backend, .. } in targets(&self.key, &policy) {
-            gateways.extend(view.get(&GatewaysTo { backend }).iter().cloned());
-        }
         let faults = faults(view, &self.key, &policy.spec.target_refs);
         let conditions = conditions(
             policy.metadata.generation.unwrap_or(1),
@@ -39,18 +36,37 @@ impl Query for PolicyOutcome {
             policy.spec.target_refs.len(),
             &meaning,
         );
-        let ancestors = gateways.iter().filter_map(|(gateway, controller)| {
-            Some(PolicyAncestorStatus {
-                ancestor_ref: reference(gateway)?,
-                controller_name: controller.clone(),
-                conditions: conditions.clone(),
-            })
-        });
-        let status = PolicyStatus { ancestors: ancestors.collect() };
+        let status = status(view, targets(&self.key, &policy), &conditions);
         let mut findings = faults;
         findings.extend(meaning.refusals.iter().chain(&meaning.unresolved).chain(&meaning.notes).cloned());
         Outcome::new(&self.key, Some(Status::Policy(status)), &findings)
     }
+}
+
+/// The status of a policy that admission refuses.
+pub(crate) fn refused_status(
+    view: &View<'_>,
+    key: &ObjectKey,
+    refusal: &Refusal,
+    conditions: &[Condition],
+) -> PolicyStatus {
+    status(view, written_targets(key, refusal), conditions)
+}
+
+/// The same conditions for each Gateway that leads to a target.
+fn status(view: &View<'_>, targets: impl Iterator<Item = Target>, conditions: &[Condition]) -> PolicyStatus {
+    let mut gateways: BTreeSet<(ObjectKey, ControllerName)> = BTreeSet::new();
+    for Target { backend, .. } in targets {
+        gateways.extend(view.get(&GatewaysTo { backend }).iter().cloned());
+    }
+    let ancestors = gateways.iter().filter_map(|(gateway, controller)| {
+        Some(PolicyAncestorStatus {
+            ancestor_ref: reference(gateway)?,
+            controller_name: controller.clone(),
+            conditions: conditions.to_vec(),
+        })
+    });
+    PolicyStatus { ancestors: ancestors.collect() }
 }
 
 /// A policy that governs one of its targets is accepted, if it can be enforced.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use portcullis_api::backend_tls_policy::BackendTlsPolicy;
+use portcullis_api::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portcullis_api::names::SectionName;
 use portcullis_api::references::PolicyTargetRef;
 use portcullis_api::{Kind, ObjectKey};
 use portcullis_model::UpstreamTls;
+use portcullis_store::Refusal;
 
 use super::meaning::Meaning;
 use crate::age::Seniority;
@@ -26,17 +28,22 @@ impl Target {
     /// A `Backend` has no names for its ports: whichever section is named, it is the whole.
     pub(super) fn of(reference: &PolicyTargetRef, namespace: &Arc<str>) -> Option<Target> {
         let kind = Kind::of(reference.group.as_str(), reference.kind.as_str())?;
-        let section = match kind {
-            Kind::Service => reference.section_name.as_ref().map(SectionName::shared),
+        let backend = ObjectKey::new(kind, Arc::clone(namespace), reference.name.shared());
+        Self::within(backend, reference.section_name.as_ref().map(SectionName::shared))
+    }
+
+    fn within(backend: ObjectKey, section: Option<Arc<str>>) -> Option<Target> {
+        let section = match backend.kind {
+            Kind::Service => section,
             Kind::Backend => None,
             _ => return None,
         };
-        let backend = ObjectKey::new(kind, Arc::clone(namespace), reference.name.shared());
         Some(Target { backend, section })
     }
 }
 
-/// The policies that target exactly this, in order of precedence: the oldest, then by `namespace/name`.
+/// The policies that target exactly this, in order of precedence: the oldest, then by `namespace/name`. One that
+/// admission refuses is among them: whoever wrote it wanted TLS.
 ///
 /// Source: `BackendTLSPolicySpec.targetRefs` field documentation; GEP-713, "Conflict resolution".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,11 +56,20 @@ impl Query for Claimants {
 
     fn compute(&self, view: &View<'_>) -> Vec<ObjectKey> {
         let keys = view.attached(Kind::BackendTlsPolicy, &self.target.backend);
-        let policies = keys.iter().filter_map(|key| Some((key, view.backend_tls_policy(key)?)));
-        let mut claimants: Vec<Seniority> = policies
-            .filter(|(key, policy)| targets(key, policy).any(|target| target == self.target))
-            .map(|(key, policy)| Seniority::of(key, &policy.metadata))
-            .collect();
+        let read = |key: &ObjectKey| match view.backend_tls_policy(key) {
+            Some(policy) => targets(key, &policy)
+                .any(|target| target == self.target)
+                .then(|| Seniority::of(key, &policy.metadata)),
+            None => {
+                let refusal = view.refusal(key)?;
+                let metadata = refusal.written.get("metadata").cloned().map(serde_json::from_value);
+                let metadata: ObjectMeta = metadata.and_then(Result::ok).unwrap_or_default();
+                written_targets(key, refusal)
+                    .any(|target| target == self.target)
+                    .then(|| Seniority::of(key, &metadata))
+            }
+        };
+        let mut claimants: Vec<Seniority> = keys.iter().filter_map(read).collect();
         claimants.sort();
         claimants.into_iter().map(|claimant| claimant.key).collect()
     }
@@ -62,6 +78,11 @@ impl Query for Claimants {
 /// What a policy targets.
 pub(super) fn targets(key: &ObjectKey, policy: &BackendTlsPolicy) -> impl Iterator<Item = Target> {
     policy.spec.target_refs.iter().filter_map(|reference| Target::of(reference, &key.namespace))
+}
+
+/// What a policy that admission refuses targets, as far as that can be read.
+pub(super) fn written_targets(key: &ObjectKey, refusal: &Refusal) -> impl Iterator<Item = Target> {
+    refusal.targets(key).into_iter().filter_map(|(backend, section)| Target::within(backend, section))
 }
 
 /// How TLS is spoken to a backend's port, by the port's name; nothing if no policy governs it, and why it cannot be

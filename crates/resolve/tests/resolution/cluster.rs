@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::given::{defaults, key_of, objects};
+use crate::{expect, served};
 
 static RULE: Rule = Rule { code: "PC0203", severity: Severity::Error, summary: "", hint: "" };
 
@@ -128,6 +129,53 @@ fn a_refused_class_of_ours_is_unsupported_and_a_refused_policy_has_no_status() {
     for key in ["GatewayClass/theirs", "BackendTLSPolicy/p"].map(|key| key_of(key).unwrap()) {
         assert!(!resolved.statuses.contains_key(&key) && resolved.diagnostics.contains_key(&key), "{key}");
     }
+}
+
+/// Whoever wrote the policy wanted TLS, so that no plain text may go where it leads; nor does a younger policy take its
+/// place, which might trust somebody else. Mended, removed, or come anew: what guards follows.
+#[test]
+fn what_a_refused_policy_targets_gets_no_traffic_and_the_policy_says_so() {
+    let engine = engine();
+    let mut store = store(&[
+        json!({"Gateway": "gw", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}),
+        json!({"Service": "app", "ports": [80], "endpoints": ["10.1.0.1:80"]}),
+        json!({"HTTPRoute": "r", "parentRefs": [{"name": "gw"}], "rules": [{"backendRefs": [{"name": "app", "port": 80}]}]}),
+    ]);
+    let mut resolver = Resolver::new(engine.clone(), &store);
+    let mut follow = |changes: Vec<Change>, rule: &str| {
+        let set = store.apply(changes);
+        resolver.update(&store, &set);
+        let mut failures = Vec::new();
+        served::check(&json!({"rules": {"r": [rule]}}), &resolver.resolved().model, &mut failures);
+        assert_eq!(failures, [""; 0]);
+        let fresh = resolve(&store, &engine);
+
+        assert_eq!(expect::difference(&fresh, resolver.resolved()), None);
+        fresh.statuses
+    };
+    follow(Vec::new(), "app:80 1");
+
+    let key = key_of("BackendTLSPolicy/p").unwrap();
+    let targets = json!({"targetRefs": [{"kind": "Service", "name": "app"}, {"name": 7}], "validation": {}});
+    let statuses = follow(vec![refused("BackendTLSPolicy/p", &targets)], "500 backend_guarded 1");
+    match &*statuses[&key] {
+        Status::Policy(status) => {
+            assert_eq!(status.ancestors.len(), 1);
+            let why = "Accepted=False/Invalid@7: the object is invalid: spec.x: is wrong";
+            assert_eq!(said(&status.ancestors[0].conditions), [why]);
+        }
+        other => panic!("{other:?}"),
+    }
+    let retract = || Change::Retract(ReportKey::Refused(key.clone()));
+    let elsewhere = json!({"BackendTLSPolicy": "p", "targetRefs": [{"group": "", "kind": "Service", "name": "other"}],
+        "validation": {"hostname": "app.test", "wellKnownCACertificates": "System"}});
+    let mended = || Change::Put(objects(&elsewhere).unwrap().remove(0));
+    follow(vec![retract(), mended()], "app:80 1");
+    follow(
+        vec![Change::Remove(key.clone()), refused("BackendTLSPolicy/p", &targets)],
+        "500 backend_guarded 1",
+    );
+    follow(vec![retract()], "app:80 1");
 }
 
 #[test]
