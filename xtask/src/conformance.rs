@@ -23,5 +23,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if let Some(report) = &judgement.report {
         println!("report: {}", report.display());
     }
-    if judgement.passed { Ok(()) } else { Err(Failure::Other("the conformance suite failed".to_owned())) }
+    if !judgement.passed {
+        return Err(Failure::Other("the conformance suite failed".to_owned()));
+    }
+    if judgement.unused.is_empty() {
+        return Ok(());
+    }
+    let unused: Vec<String> = judgement.unused.iter().map(ToString::to_string).collect();
+    Err(Failure::Other(format!("deploy/rbac.yaml gives rights that were not used: {}", unused.join(", "))))
 }

@@ -38,6 +38,7 @@ async fn watch_definitions(client: Client, look: &Notify) {
     let (sender, mut events) = channel(1);
     let api = watch::all::<PartialObjectMeta<Raw>>(client, &definitions);
     let heed = async {
+        let mut is_told = false;
         while let Some(event) = events.recv().await {
             match event {
                 Event::Applied(definition) | Event::Deleted(definition) | Event::Listed(definition)
@@ -45,9 +46,11 @@ async fn watch_definitions(client: Client, look: &Notify) {
                 {
                     look.notify_one();
                 }
-                Event::Failed(failure) => {
-                    tracing::debug!(cause = failure.message, "CRDs cannot be watched: changes show later");
+                Event::Failed(failure) if failure.is_refusal() && !is_told => {
+                    is_told = true;
+                    tracing::warn!(cause = %failure.message, "CRDs cannot be watched: changes show later");
                 }
+                Event::Complete => is_told = false,
                 _ => {}
             }
         }

@@ -57,9 +57,9 @@ fn filter(text: &str) -> Result<EnvFilter, String> {
 }
 
 /// Libraries that warn of what is no news here, or of what any peer may do as often as it likes: the log must not be
-/// a client's to fill. `notify` tells of folders that are gone, the others of faults in what they receive, which are
-/// counted by reason.
-const QUIET: &str = "notify=error,h2=error,rustls=error";
+/// a client's to fill. `notify` tells of folders that are gone, `kube_runtime` of each try of a watch that we tell of
+/// once, the others of faults in what they receive, which are counted by reason.
+const QUIET: &str = "notify=error,kube_runtime=error,h2=error,rustls=error";
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ mod builds;
 mod output;
 
 use std::{
+    collections::BTreeSet,
     fs,
     net::Ipv4Addr,
     path::{Path, PathBuf},
@@ -14,6 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::{
     Cluster, Error, Options,
     controller::{self, CLASS},
+    rights::{self, Right},
 };
 
 pub(crate) use builds::echo_basic;
@@ -41,6 +43,8 @@ pub struct Judgement {
     pub controller_log: PathBuf,
     /// The report; none of a run of one test.
     pub report: Option<PathBuf>,
+    /// Rights of the controller that it did not use, though a run of the whole suite gives occasion to.
+    pub unused: BTreeSet<Right>,
 }
 
 /// Starts a cluster, the release build of the controller in it, and the suite or one test of it; waits for
@@ -73,9 +77,34 @@ pub async fn run(test: Option<&str>) -> Result<Judgement, Error> {
     let passed = output::tee(&mut command, &log)?;
     let controller_log = folder.join("controller.log");
     keep(&cluster, CONTROLLER, &controller_log)?;
-    keep(&cluster, "audit", &folder.join("audit.log"))?;
-    Ok(Judgement { passed, log, controller_log, report })
+    let audit = folder.join("audit.log");
+    keep(&cluster, "audit", &audit)?;
+    let mut unused = if test.is_none() { rights::unused(&audit)? } else { BTreeSet::new() };
+    unused.retain(|right| !is_beyond_the_suite(right));
+    Ok(Judgement { passed, log, controller_log, report, unused })
 }
+
+/// Whether the suite gives no certain occasion to use a right. `tests/controller/verbs.rs` uses every one.
+fn is_beyond_the_suite(right: &Right) -> bool {
+    let Right { verb, group, resource } = right;
+    match &**verb {
+        // API servers without streamed lists, and what is read because a watch may be late.
+        "list" | "get" => true,
+        // Its kinds are not installed.
+        "watch" => group == "gateway.envoyproxy.io",
+        // What the profiles have no objects of.
+        "update" => BEYOND_PROFILES.contains(&&**resource),
+        _ => false,
+    }
+}
+
+const BEYOND_PROFILES: [&str; 5] = [
+    "backendtlspolicies/status",
+    "grpcroutes/status",
+    "tcproutes/status",
+    "tlsroutes/status",
+    "udproutes/status",
+];
 
 /// Copies what goes with the cluster.
 fn keep(cluster: &Cluster, log: &str, path: &Path) -> Result<(), Error> {

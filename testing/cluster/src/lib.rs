@@ -7,10 +7,12 @@
 //!
 //! Read in this order: [`cluster`] (starting, reaching and disturbing one), [`control_plane`] (the
 //! upstream programs and their command lines), [`node`] (the node that runs pods as processes), [`bundle`]
-//! (the Gateway API's CRDs), [`network`], [`controller`] (Portcullis in a cluster), [`conformance`] (the official
+//! (the Gateway API's CRDs), [`network`], [`controller`] (Portcullis in a cluster), [`audit`] and
+//! [`rights`] (what it asks there, and may), [`conformance`] (the official
 //! suite there), [`mod@bench`] (what is measured there).
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod bench;
 pub mod bundle;
 mod certificates;
@@ -26,6 +28,7 @@ mod node_program;
 mod privileges;
 mod processes;
 mod programs;
+pub mod rights;
 pub mod state;
 
 pub use bundle::{Bundle, Channel};

@@ -36,3 +36,5 @@ mod routability;
 mod site;
 #[path = "controller/stage.rs"]
 mod stage;
+#[path = "controller/verbs.rs"]
+mod verbs;

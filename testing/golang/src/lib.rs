@@ -8,7 +8,7 @@ mod module;
 mod program;
 mod toolchain;
 
-pub use module::{CONFORMANCE, GATEWAY_API, Module};
+pub use module::{CONFORMANCE, ENVOY_GATEWAY, GATEWAY_API, Module};
 pub use program::{Output, Program, cache_folder};
 pub use toolchain::is_usable;
 

@@ -18,12 +18,25 @@ pub const GATEWAY_API: Module = Module::new("sigs.k8s.io/gateway-api", "v1.7.0",
 /// The conformance suite: its manifests.
 pub const CONFORMANCE: Module = Module::new("sigs.k8s.io/gateway-api/conformance", "v1.7.0", "go1.27.3");
 
+/// Envoy Gateway: the CRD of its `Backend`.
+pub const ENVOY_GATEWAY: Module = Module::new("github.com/envoyproxy/gateway", "v1.9.1", "auto");
+
 impl Module {
     /// A module at a version. `toolchain` is the one its go.mod asks for, as `GOTOOLCHAIN` names it: `go mod
     /// download` refuses an older one.
     #[must_use]
     pub const fn new(path: &'static str, version: &'static str, toolchain: &'static str) -> Self {
         Self { path, version: Cow::Borrowed(version), toolchain }
+    }
+
+    /// The file of Envoy Gateway that holds a CRD, by its plural.
+    ///
+    /// # Errors
+    /// When the module is not here and cannot be downloaded.
+    pub fn envoy_gateway_crd(plural: &str) -> Result<PathBuf, Error> {
+        let generated = "charts/gateway-helm/charts/crds/crds/generated";
+        let name = format!("gateway.envoyproxy.io_{plural}.yaml");
+        Ok(ENVOY_GATEWAY.folder()?.join(generated).join(name))
     }
 
     /// The same module at another version.

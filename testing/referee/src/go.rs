@@ -5,11 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use portcullis_golang::{CONFORMANCE, GATEWAY_API, is_usable};
-use portcullis_golang::{Module, Output, Program};
-
-/// Envoy Gateway: the CRD of its `Backend`.
-pub const ENVOY_GATEWAY: Module = Module::new("github.com/envoyproxy/gateway", "v1.9.1", "auto");
+pub use portcullis_golang::{CONFORMANCE, GATEWAY_API, Module, is_usable};
+use portcullis_golang::{Output, Program};
 
 /// Builds `testing/admission`.
 pub fn build_referee() -> PathBuf {

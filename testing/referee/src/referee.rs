@@ -82,10 +82,7 @@ impl Referee {
             .iter()
             .map(|plural| experimental.join(format!("gateway.networking.k8s.io_{plural}.yaml")))
             .collect();
-        let generated = "charts/gateway-helm/charts/crds/crds/generated";
-        crds.push(
-            go::ENVOY_GATEWAY.folder().unwrap().join(generated).join("gateway.envoyproxy.io_backends.yaml"),
-        );
+        crds.push(go::Module::envoy_gateway_crd("backends").unwrap());
         Some(Self { program: go::build_referee(), crds })
     }
 

@@ -14,7 +14,16 @@ impl Cluster {
     /// # Errors
     /// When it does not get ready.
     pub async fn restart_apiserver(&mut self) -> Result<(), Error> {
-        self.start_apiserver().await
+        self.start_apiserver(&[]).await
+    }
+
+    /// Restarts the API server as one that cannot stream lists, as all before Kubernetes 1.32.
+    ///
+    /// # Errors
+    /// When it does not get ready.
+    pub async fn restart_apiserver_without_streamed_lists(&mut self) -> Result<(), Error> {
+        self.kill_apiserver();
+        self.start_apiserver(&["--feature-gates=WatchList=false"]).await
     }
 
     /// Removes the history of all objects from etcd, so that a watch which the API server must answer

@@ -61,7 +61,7 @@ impl Cluster {
         };
         cluster.write_files(&images)?;
         cluster.start_part(ETCD, control_plane::etcd(&cluster.folder))?;
-        cluster.start_apiserver().await?;
+        cluster.start_apiserver(&[]).await?;
         if let Some(bundle) = &options.bundle {
             cluster.install(bundle)?;
         }
@@ -86,9 +86,11 @@ impl Cluster {
         kubeconfig::write(&self.kubeconfig(), server, &self.folder.join("ca.crt"), &token)
     }
 
-    /// Starts kube-apiserver and waits until it is ready.
-    pub(super) async fn start_apiserver(&mut self) -> Result<(), Error> {
-        self.start_part(API_SERVER, control_plane::apiserver(&self.folder, self.network))?;
+    /// Starts kube-apiserver, with more arguments than its usual ones, and waits until it is ready.
+    pub(super) async fn start_apiserver(&mut self, more: &[&str]) -> Result<(), Error> {
+        let mut arguments = control_plane::apiserver(&self.folder, self.network);
+        arguments.extend(more.iter().map(|&argument| argument.to_owned()));
+        self.start_part(API_SERVER, arguments)?;
         let client = self.client().await?;
         self.ready(API_SERVER, async {
             while !is_ready(&client).await {

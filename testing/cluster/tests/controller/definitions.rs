@@ -51,7 +51,7 @@ async fn crds_come_go_and_change_and_what_they_let_through_before_is_refused() {
     stage.cluster.apply(&route("smuggler", "mended.example")).unwrap();
     stage.accepted(SITE, "smuggler").await;
 
-    kubectl(&stage, &["delete", "crd", "httproutes.gateway.networking.k8s.io"]);
+    stage.kubectl(&["delete", "crd", "httproutes.gateway.networking.k8s.io"]);
     answers(&address, 404).await;
     stage.cluster.install(&bundle("v1.7.0")).unwrap();
     stage.cluster.apply(&route("bystander", BYSTANDER)).unwrap();
@@ -64,14 +64,10 @@ async fn a_new_kind_and_a_new_version_are_followed(stage: &Stage) {
     let accepted = |status: &Value| verdict(status, "Accepted") == Some("True");
     stage.when("ListenerSet", SITE, "more", "accepted, though its kind is new", accepted).await;
     refers(stage, "True").await;
-    kubectl(stage, &["delete", "referencegrant", "site", "--namespace=other"]);
+    stage.kubectl(&["delete", "referencegrant", "site", "--namespace=other"]);
     refers(stage, "False").await;
     stage.cluster.apply(&grant("v1")).unwrap();
     refers(stage, "True").await;
-}
-
-fn kubectl(stage: &Stage, arguments: &[&str]) {
-    assert!(stage.cluster.kubectl().args(arguments).status().unwrap().success(), "{arguments:?}");
 }
 
 /// Waits until the bystander is answered so.

@@ -9,13 +9,12 @@ use crate::{
     stage::{CONTROLLER, Stage, eventually},
 };
 
-/// Resources that nothing here makes the controller ask for: kinds that this cluster does not serve, statuses of
-/// kinds without objects, and the CRDs, which it can do without.
-const UNASKED: [&str; 10] = [
+/// Resources that nothing here makes the controller ask for: kinds that this cluster does not serve, or lets everybody
+/// read, and statuses of kinds without objects.
+const UNASKED: [&str; 9] = [
     "backends",
     "backendtlspolicies/status",
     "clustertrustbundles",
-    "customresourcedefinitions",
     "gatewayclasses/status",
     "grpcroutes/status",
     "listenersets/status",

@@ -61,6 +61,11 @@ impl Stage {
         self.cluster.start_controller(CONTROLLER, &self.program, &self.kubeconfig).unwrap();
     }
 
+    /// Has kubectl do something.
+    pub(crate) fn kubectl(&self, arguments: &[&str]) {
+        assert!(self.cluster.kubectl().args(arguments).status().unwrap().success(), "{arguments:?}");
+    }
+
     /// Starts a controller beside the first one.
     pub(crate) fn start_standby(&mut self, name: &str) {
         let mut command = self.cluster.controller_command(name, &self.program, &self.kubeconfig);
