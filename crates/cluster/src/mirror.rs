@@ -21,6 +21,7 @@ use known::Known;
 use needs::Pending;
 use portcullis_api::{Kind, ObjectKey};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 use tokio::time::Instant;
 use waiting::Waiting;
 
@@ -57,6 +58,8 @@ pub(crate) struct Mirror {
     is_first: bool,
     /// None until discovery has answered.
     kinds: Option<BTreeMap<Kind, Watched>>,
+    /// Of which kinds it was said last that nothing can be there.
+    unserved: Arc<[Kind]>,
     /// What has been handed on.
     known: HashMap<ObjectKey, Known>,
     /// What is held back.
@@ -85,6 +88,7 @@ impl Mirror {
             stage: Stage::Listing,
             is_first: true,
             kinds: None,
+            unserved: Arc::default(),
             known: HashMap::new(),
             waiting: HashMap::new(),
             ready: VecDeque::new(),

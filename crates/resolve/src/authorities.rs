@@ -12,10 +12,11 @@ use crate::view::View;
 /// The entry of a ConfigMap or Secret that holds CA certificates.
 const ENTRY: &str = "ca.crt";
 
-/// The kind of this group and name, if its objects hold CA certificates.
-pub(crate) fn kind_of(group: &str, kind: &str) -> Option<Kind> {
+/// The kind of this group and name, if its objects hold CA certificates, and there can be any.
+pub(crate) fn kind_of(view: &View<'_>, group: &str, kind: &str) -> Option<Kind> {
     let known = Kind::of(group, kind)?;
-    matches!(known, Kind::ConfigMap | Kind::Secret | Kind::ClusterTrustBundle).then_some(known)
+    let holds = matches!(known, Kind::ConfigMap | Kind::Secret | Kind::ClusterTrustBundle);
+    (holds && view.is_served(known)).then_some(known)
 }
 
 /// The CA certificates that an object holds, or why it holds none.

@@ -91,7 +91,7 @@ fn bundle(
 ) -> Result<Arc<CaBundle>, (&'static Cause, String)> {
     let (group, kind, name) = (reference.group.as_str(), reference.kind.as_str(), reference.name.as_str());
     let namespace = namespace_or(reference.namespace.as_ref(), &from.namespace);
-    let known = authorities::kind_of(group, kind);
+    let known = authorities::kind_of(view, group, kind);
     let is_namespaced = known.is_none_or(Kind::is_namespaced);
     if is_namespaced && !permits(view, from, group, kind, &namespace, name) {
         let message =

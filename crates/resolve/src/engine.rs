@@ -64,6 +64,7 @@ const NATIVE_FEATURES: &[&str] = &[
     "GRPCRoute",
     "GRPCRouteNamedRouteRule",
     "GRPCRouteRequestHeaderModifier",
+    "ClusterTrustBundle",
     "Gateway",
     "GatewayAddressEmpty",
     "GatewayAddressRoutability",

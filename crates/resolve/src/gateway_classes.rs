@@ -54,6 +54,9 @@ pub(crate) struct ClassOutcome {
     pub(crate) key: ObjectKey,
 }
 
+/// The feature that is in effect only where there can be ClusterTrustBundles (GEP-5075).
+const TRUST_BUNDLES: &str = "ClusterTrustBundle";
+
 impl Query for ClassOutcome {
     type Value = Outcome;
 
@@ -77,7 +80,8 @@ impl Query for ClassOutcome {
             "SupportedVersion",
             "the Gateway API's version is supported",
         );
-        let features = view.engine().capabilities.features.iter();
+        let is_there = |name: &&&str| **name != TRUST_BUNDLES || view.is_served(Kind::ClusterTrustBundle);
+        let features = view.engine().capabilities.features.iter().filter(is_there);
         let supported_features = features.map(|name| SupportedFeature { name: (*name).into() }).collect();
         let status = GatewayClassStatus { conditions: conditions.finish(), supported_features };
         Outcome::new(&self.key, Some(Status::GatewayClass(status)), &findings)

@@ -160,6 +160,12 @@ impl<'a> View<'a> {
         self.store.in_cluster(gateway)
     }
 
+    /// Whether objects of a kind can be there at all.
+    pub(crate) fn is_served(&self, kind: Kind) -> bool {
+        self.memo.note_input(Input::Report(ReportKey::Unserved));
+        self.store.is_served(kind)
+    }
+
     /// Where Gateways on the default addresses are reached, unless that is where they are served.
     pub(crate) fn published(&self) -> Option<&'a [PublishedAddress]> {
         self.memo.note_input(Input::Report(ReportKey::Published));

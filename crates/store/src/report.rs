@@ -22,6 +22,8 @@ pub enum Report {
     /// Where Gateways that are served on the default addresses are reached: what stands before this machine passes
     /// their traffic on (`--publish-service`). Without this report they are reached where they are served.
     Published(Arc<[PublishedAddress]>),
+    /// Kinds that the cluster's API server does not serve: nothing can be of them. Files may hold objects of every kind.
+    Unserved(Arc<[Kind]>),
     /// A cluster holds an object that admission refuses: it was stored under an older or looser CRD. The store has
     /// no object of this key then.
     Refused(ObjectKey, Arc<Refusal>),
@@ -72,6 +74,8 @@ pub enum ReportKey {
     InCluster(ObjectKey),
     /// The published addresses.
     Published,
+    /// The kinds that are not served.
+    Unserved,
     /// That an object is refused.
     Refused(ObjectKey),
 }
@@ -140,6 +144,7 @@ impl Report {
             Self::Taken(gateway, _) => ReportKey::Taken(gateway.clone()),
             Self::InCluster(gateway, _) => ReportKey::InCluster(gateway.clone()),
             Self::Published(_) => ReportKey::Published,
+            Self::Unserved(_) => ReportKey::Unserved,
             Self::Refused(object, _) => ReportKey::Refused(object.clone()),
         }
     }

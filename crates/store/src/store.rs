@@ -114,6 +114,14 @@ impl Store {
         }
     }
 
+    /// Whether objects of a kind can be there at all, as far as anybody has said otherwise.
+    pub fn is_served(&self, kind: Kind) -> bool {
+        match self.report(&ReportKey::Unserved) {
+            Some(Report::Unserved(kinds)) => !kinds.contains(&kind),
+            _ => true,
+        }
+    }
+
     /// Where Gateways on the default addresses are reached; `None`: where they are served.
     pub fn published(&self) -> Option<&[PublishedAddress]> {
         match self.report(&ReportKey::Published) {

@@ -6,7 +6,9 @@ use crate::kinds::{Extent, extent};
 use crate::raw::Raw;
 use crate::signal::Served;
 use portcullis_api::{Kind, ObjectKey};
+use portcullis_store::{Change, Report};
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 /// A kind that is watched.
 #[derive(Debug)]
@@ -36,6 +38,7 @@ impl Mirror {
     /// Begins, ends and replaces watches, so that what is served is watched. Objects of a kind that is read in
     /// another version from now on stay until its list says what there is.
     pub(super) fn serve(&mut self, served: &Served) {
+        self.tell_unserved(served);
         let mut before = self.kinds.take().unwrap_or_default();
         let mut kinds = BTreeMap::new();
         for (&kind, &version) in served {
@@ -62,6 +65,16 @@ impl Mirror {
             for key in self.keys_of(kind) {
                 self.forget(&key);
             }
+        }
+    }
+
+    /// Says of which kinds nothing can be there, when that has changed.
+    fn tell_unserved(&mut self, served: &Served) {
+        let kinds: Arc<[Kind]> =
+            Kind::ALL.iter().copied().filter(|kind| !served.contains_key(kind)).collect();
+        if *kinds != *self.unserved {
+            self.unserved = Arc::clone(&kinds);
+            self.batch.changes.push(Change::Report(Report::Unserved(kinds)));
         }
     }
 

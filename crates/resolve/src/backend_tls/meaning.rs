@@ -106,7 +106,7 @@ impl Reader<'_> {
         kind: &str,
         name: Arc<str>,
     ) -> Result<Arc<CaBundle>, (&'static crate::causes::Cause, String)> {
-        let known = authorities::kind_of(group, kind).ok_or_else(|| {
+        let known = authorities::kind_of(self.view, group, kind).ok_or_else(|| {
             (&POLICY_CA_KIND, format!("{kind} {name} is of a kind that holds no CA certificates"))
         })?;
         let object = ObjectKey::new(known, Arc::clone(&self.policy.namespace), name);

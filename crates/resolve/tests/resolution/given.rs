@@ -43,7 +43,7 @@ fn kind_of(name: &str) -> Result<Kind, String> {
     Kind::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or_else(|| format!("{name} is no kind"))
 }
 
-/// `addresses: [IP…]`, `published: [IP or name…]`, `GATEWAY allotted: [IP…]`, `GATEWAY taken: [IP…]`, `GATEWAY services: [IP…]`, or `IP:port: bound|pending|in use|not permitted|not local`.
+/// `addresses: [IP…]`, `unserved: [kind…]`, `published: [IP or name…]`, `GATEWAY allotted: [IP…]`, `GATEWAY taken: [IP…]`, `GATEWAY services: [IP…]`, or `IP:port: bound|pending|in use|not permitted|not local`.
 fn report(point: &str, outcome: &Value) -> Result<Report, String> {
     let texts: Vec<&str> = outcome.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let ips = || {
@@ -52,6 +52,10 @@ fn report(point: &str, outcome: &Value) -> Result<Report, String> {
     };
     match point.split_once(' ') {
         None if point == "addresses" => return Ok(Report::DefaultAddresses(ips()?)),
+        None if point == "unserved" => {
+            let kinds: Result<Arc<[Kind]>, String> = texts.iter().map(|text| kind_of(text)).collect();
+            return Ok(Report::Unserved(kinds?));
+        }
         None if point == "published" => {
             let address = |text: &&str| match text.parse() {
                 Ok(ip) => PublishedAddress::Ip(ip),
