@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-pub use auth::ExternalAuth;
+pub use auth::{AuthProtocol, ExternalAuth};
 pub use certificate::{Certificate, CertificateError};
 pub use cluster::{
     Cluster, ClusterKey, Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, UpstreamProtocol,

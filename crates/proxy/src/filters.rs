@@ -9,7 +9,7 @@ mod redirect;
 use portcullis_http1::{RequestHead, ResponseHead};
 use portcullis_model::{Filter, PathRewrite, RewriteUrl};
 
-pub(crate) use auth::CompiledAuth;
+pub(crate) use auth::{CompiledAuth, Judgement, grant};
 pub(crate) use cors::{CompiledCors, CorsAnswer};
 pub(crate) use headers::HeaderOps;
 pub use path::rewritten;

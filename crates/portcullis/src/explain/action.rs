@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use portcullis_model::{
-    Action, Cors, Endpoint, EndpointAddress, EndpointState, Failure, Filter, HeaderModifier, Hostname,
-    Listed, Listener, Model, Origins, PathRewrite, Redirect, Retry, RewriteUrl, Rule, Target, Timeouts,
-    WeightedBackend,
+    Action, AuthProtocol, Cors, Endpoint, EndpointAddress, EndpointState, Failure, Filter, HeaderModifier,
+    Hostname, Listed, Listener, Model, Origins, PathRewrite, Redirect, Retry, RewriteUrl, Rule, Target,
+    Timeouts, WeightedBackend,
 };
 use portcullis_proxy::{CompiledRedirect, Reason, RedirectPortTooHigh, rewritten};
 use portcullis_routing::{HeaderSource, Matched, Request};
@@ -162,7 +162,10 @@ impl Url<'_> {
             Filter::Auth(auth) => FilterView::ExternalAuth {
                 object: Object::of(&auth.origin),
                 port: auth.port,
-                path: format!("{}{}", auth.path_prefix, self.path),
+                path: match &auth.protocol {
+                    AuthProtocol::Http { path_prefix, .. } => Some(format!("{path_prefix}{}", self.path)),
+                    AuthProtocol::Grpc => None,
+                },
             },
             Filter::Cors(cors) => FilterView::Cors(cors_view(cors, question)),
         }

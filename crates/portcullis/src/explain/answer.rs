@@ -177,8 +177,9 @@ pub(crate) enum FilterView {
         object: Object,
         #[serde(skip_serializing_if = "Option::is_none")]
         port: Option<u16>,
-        /// The path that is asked for, without the query.
-        path: String,
+        /// The path that is asked for, without the query; absent where gRPC asks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
     },
     #[serde(rename = "CORS")]
     Cors(CorsView),

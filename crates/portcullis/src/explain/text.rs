@@ -152,7 +152,10 @@ fn filter(filter: &FilterView) -> String {
         }
         FilterView::ExternalAuth { object: service, port, path } => {
             let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-            format!("if {}{port} answers {path} with 200", object(service))
+            match path {
+                Some(path) => format!("if {}{port} answers {path} with 200", object(service)),
+                None => format!("if {}{port} agrees by gRPC", object(service)),
+            }
         }
         FilterView::Cors(cors) => cors_text(cors),
     }

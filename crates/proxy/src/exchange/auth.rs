@@ -12,6 +12,7 @@ use self::asked::{Answer, Asked};
 use super::forward::forward;
 use super::{Downstream, Failed, Surroundings, answer};
 use crate::error::{ProxyError, Stage};
+use crate::filters::{Judgement, grant};
 use crate::reason::Reason;
 use crate::scratch::Scratch;
 use crate::tables::rule::CompiledAsk;
@@ -36,14 +37,19 @@ pub(super) async fn ask<D: Downstream>(
         }
         body = scratch.outgoing.held().filter(|body| body.len() <= limit).ok_or(TOO_LARGE)?;
     }
-    let answer = question(around, scratch, down, record, (ask, body)).await?;
-    if answer.head.status() == 200 {
-        ask.filter.adopt(&answer.head, &mut scratch.request.fields);
-        return Ok(true);
+    let Answer { head, body, trailers } = question(around, scratch, down, record, (ask, body)).await?;
+    let none = Failed { status: 503, error: ProxyError::configuration(Reason::AuthFailed) };
+    match ask.filter.judge(head, body, &trailers).ok_or(none)? {
+        Judgement::Granted { removed, set } => {
+            grant(&mut scratch.request.fields, &removed, &set);
+            Ok(true)
+        }
+        Judgement::Refused(refusal) => {
+            record.reason = Reason::AuthDenied;
+            answer::denial(scratch, down, record, (&refusal.head, &refusal.body), around).await?;
+            Ok(false)
+        }
     }
-    record.reason = Reason::AuthDenied;
-    answer::denial(scratch, down, record, (&answer.head, &answer.body), around).await?;
-    Ok(false)
 }
 
 const TOO_LARGE: ProxyError = ProxyError::downstream(Stage::ReceiveBody, Reason::BodyTooLarge);
@@ -60,7 +66,8 @@ async fn question<D: Downstream>(
     let limits = &worker.shared.options.limits;
     let bad = ProxyError::downstream(Stage::ReceiveHead, Reason::BadRequest);
     let mut own = worker.scratches.take();
-    own.request = ask.filter.question(&scratch.request, body.len()).map_err(|_| bad)?;
+    let (head, body) = ask.filter.question(&scratch.request, record.client, body).map_err(|_| bad)?;
+    own.request = head;
     let mut asked = Asked::new(down, body, limits.auth_answer_bytes.0);
     let (timer, whole) = (worker.timer(), worker.timer());
     let around = Surroundings { worker, timer: &timer, client: around.client, served: None };

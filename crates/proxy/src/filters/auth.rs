@@ -1,114 +1,90 @@
-//! ExternalAuth: what the service that is asked sees of a request, and the backend of its answer.
+//! ExternalAuth: what the service that is asked sees of a request, and what its answer means.
 
-use std::fmt::Write as _;
+mod envoy;
+mod grpc;
+mod http;
 
-use portcullis_http1::{
-    Fields, HeadError, HeadLimits, Known, KnownSet, PseudoFields, RequestHead, ResponseHead, Version,
-};
-use portcullis_model::{ExternalAuth, HeaderName};
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use portcullis_http1::{Fields, HeadError, RequestHead, ResponseHead};
+use portcullis_model::{AuthProtocol, ExternalAuth, HeaderName, HeaderValue};
 use portcullis_routing::{PathError, canonical_path};
 
 /// An ExternalAuth filter of which everything is settled that does not depend on the request.
 #[derive(Debug)]
 pub(crate) struct CompiledAuth {
-    path_prefix: String,
+    protocol: AuthProtocol,
     request_headers: Vec<HeaderName>,
-    response_headers: Vec<HeaderName>,
     /// In bytes; 0 if the body is not sent along.
     pub(crate) body_limit: usize,
 }
 
-/// Fields of the service's answer that speak of that answer and its connection, or name a host.
-const ABOUT_THE_ANSWER: KnownSet = KnownSet::of(&[
-    Known::Connection,
-    Known::ContentEncoding,
-    Known::ContentLength,
-    Known::ContentType,
-    Known::Date,
-    Known::Host,
-    Known::KeepAlive,
-    Known::Server,
-    Known::SetCookie,
-    Known::Te,
-    Known::Trailer,
-    Known::TransferEncoding,
-    Known::Upgrade,
-    Known::Via,
-]);
+/// What an answer means.
+pub(crate) enum Judgement {
+    /// The request may pass, with these changes of its headers.
+    Granted {
+        removed: Vec<HeaderName>,
+        /// With true it stands beside others of its name, else in their place.
+        set: Vec<(HeaderName, HeaderValue, bool)>,
+    },
+    /// It may not.
+    Refused(Refusal),
+}
+
+/// What the client is answered whose request may not pass.
+pub(crate) struct Refusal {
+    pub(crate) head: ResponseHead,
+    pub(crate) body: Vec<u8>,
+}
 
 impl CompiledAuth {
     /// # Errors
     /// When the prefix is no path; admission refuses that.
     pub(crate) fn compile(auth: &ExternalAuth) -> Result<CompiledAuth, PathError> {
-        let path_prefix = match &*auth.path_prefix {
-            "" => String::new(),
-            prefix => canonical_path(prefix)?.trim_end_matches('/').to_owned(),
-        };
-        Ok(CompiledAuth {
-            path_prefix,
-            request_headers: auth.request_headers.clone(),
-            response_headers: auth.response_headers.clone(),
-            body_limit: auth.body_limit as usize,
-        })
+        let mut protocol = auth.protocol.clone();
+        if let AuthProtocol::Http { path_prefix, .. } = &mut protocol
+            && !path_prefix.is_empty()
+        {
+            *path_prefix = canonical_path(path_prefix)?.trim_end_matches('/').into();
+        }
+        let request_headers = auth.request_headers.clone();
+        Ok(CompiledAuth { protocol, request_headers, body_limit: auth.body_limit as usize })
     }
 
-    /// The question: the request's method, host, path and what else the service may see, with a body of this length.
-    ///
-    /// Source: HTTPAuthConfig: Host, method, path, Content-Length and Authorization are always there.
-    pub(crate) fn question(&self, request: &RequestHead, body: usize) -> Result<RequestHead, HeadError> {
-        let mut path = self.path_prefix.clone().into_bytes();
-        path.extend_from_slice(request.path());
-        if let Some(query) = request.query() {
-            path.push(b'?');
-            path.extend_from_slice(query);
-        }
-        let pseudo = PseudoFields {
-            method: request.method_name(),
-            scheme: Some(b"http"),
-            authority: request.authority().filter(|authority| !authority.is_empty()),
-            path: Some(&path),
-        };
-        let mut question = RequestHead::new();
-        question.start_multiplexed(Version::Http11, pseudo)?;
-        for name in self.request_headers.iter().map(HeaderName::as_str).chain(["authorization"]) {
-            let known = Known::from_name(name.as_bytes());
-            let settled = matches!(known, Some(Known::Host | Known::ContentLength | Known::Expect))
-                || known.is_some_and(|known| KnownSet::NOT_FORWARDED.contains(known))
-                || question.fields.get(name.as_bytes()).is_some();
-            for value in request.fields.get_all(name.as_bytes()).filter(|_| !settled) {
-                question.fields.push(name.as_bytes(), value);
+    /// The question about a request, to whose service this much of its body may be shown: a head, and a body.
+    pub(crate) fn question(
+        &self,
+        request: &RequestHead,
+        client: SocketAddr,
+        body: Bytes,
+    ) -> Result<(RequestHead, Bytes), HeadError> {
+        match &self.protocol {
+            AuthProtocol::Http { path_prefix, .. } => {
+                Ok((http::question(request, path_prefix, &self.request_headers, body.len())?, body))
             }
+            AuthProtocol::Grpc => grpc::question(request, client, &self.request_headers, &body),
         }
-        let mut length = String::new();
-        let _ = write!(length, "{body}"); // writing to a String cannot fail
-        question.fields.push_known(Known::ContentLength, length.as_bytes());
-        question.finish_multiplexed(HeadLimits { block: usize::MAX, fields: usize::MAX }, false)?;
-        Ok(question)
     }
 
-    /// Copies what the backend is to see of the answer into the request.
-    ///
-    /// Source: HTTPAuthConfig.allowedResponseHeaders.
-    pub(crate) fn adopt(&self, answer: &ResponseHead, request: &mut Fields) {
-        let adopted = |name: &[u8], known: Option<Known>| {
-            !known
-                .is_some_and(|known| KnownSet::NOT_FORWARDED.contains(known) || known == Known::ContentLength)
-                && if self.response_headers.is_empty() {
-                    !known.is_some_and(|known| ABOUT_THE_ANSWER.contains(known))
-                } else {
-                    known != Some(Known::Host)
-                        && self
-                            .response_headers
-                            .iter()
-                            .any(|one| one.as_str().as_bytes().eq_ignore_ascii_case(name))
-                }
-        };
-        let fields = || answer.fields.iter().filter(|(name, _, known)| adopted(name, *known));
-        for (name, _, _) in fields() {
-            request.remove(name);
+    /// What an answer means; none if it means nothing.
+    pub(crate) fn judge(&self, head: ResponseHead, body: Vec<u8>, trailers: &Fields) -> Option<Judgement> {
+        match &self.protocol {
+            AuthProtocol::Http { response_headers, .. } => Some(http::judge(head, body, response_headers)),
+            AuthProtocol::Grpc => grpc::judge(&head, trailers, &body),
         }
-        for (name, value, _) in fields() {
-            request.push(name, value);
+    }
+}
+
+/// Changes the headers of a request that may pass.
+pub(crate) fn grant(fields: &mut Fields, removed: &[HeaderName], set: &[(HeaderName, HeaderValue, bool)]) {
+    for name in removed {
+        fields.remove(name.as_str().as_bytes());
+    }
+    for (name, value, beside) in set {
+        match beside {
+            true => fields.push(name.as_str().as_bytes(), value.as_bytes()),
+            false => fields.set(name.as_str().as_bytes(), value.as_bytes()),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use portcullis_model::{Cors, ExternalAuth, Filter, HeaderName, Listed, Mirror, MirrorShare, Origins};
+use portcullis_model::{
+    AuthProtocol, Cors, ExternalAuth, Filter, HeaderName, Listed, Mirror, MirrorShare, Origins,
+};
 
 use crate::support::backend::{Connection, fields, nobody};
 use crate::support::model::{cluster_key, origin, requests};
@@ -12,14 +14,17 @@ fn names(names: &[&str]) -> Vec<HeaderName> {
     names.iter().map(|name| HeaderName::new(name).unwrap()).collect()
 }
 
+fn by_http(path_prefix: &str, response_headers: &[&str]) -> AuthProtocol {
+    AuthProtocol::Http { path_prefix: path_prefix.into(), response_headers: names(response_headers) }
+}
+
 fn auth() -> ExternalAuth {
     ExternalAuth {
         origin: origin("Service", "auth"),
         port: Some(80),
         cluster: cluster_key("auth", requests("auth")),
-        path_prefix: "".into(),
+        protocol: by_http("", &[]),
         request_headers: Vec::new(),
-        response_headers: Vec::new(),
         body_limit: 0,
     }
 }
@@ -69,7 +74,7 @@ const YES: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Type: text/ye
 fn the_service_sees_what_it_may() {
     let service = answering(YES);
     let listed = ExternalAuth {
-        path_prefix: "/check".into(),
+        protocol: by_http("/check", &[]),
         request_headers: names(&["cookie", "host", "content-length", "connection"]),
         ..auth()
     };
@@ -105,7 +110,7 @@ fn the_backend_sees_what_the_service_adds() {
         assert_eq!(fields(&head, gone), [""; 0], "{gone}");
     }
     let (_web, running) =
-        start(ExternalAuth { response_headers: names(&["x-user", "host"]), ..auth() }, &service);
+        start(ExternalAuth { protocol: by_http("", &["x-user", "host"]), ..auth() }, &service);
     let head = running.send(request).body;
     assert_eq!((fields(&head, "x-user"), fields(&head, "x-role")), (vec!["ann".into()], vec!["root".into()]));
     assert_eq!(fields(&head, "host"), ["x.test"]);

@@ -8,6 +8,7 @@
 )]
 
 mod auth;
+mod auth_grpc;
 mod client_certificates;
 mod configuration;
 mod cors;

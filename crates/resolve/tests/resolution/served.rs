@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use portcullis_model::{
-    Action, Cors, Endpoint, EndpointState, EndpointsKey, Filter, HeaderModifier, HeaderName, HeaderValue,
-    HostPattern, Listed, Match, Mirror, MirrorShare, Model, Origins, PathMatch, PathRewrite, Route, Rule,
-    SubjectName, TlsServer, Transport, Trust, UpstreamProtocol, ValueMatch, WeightedBackend,
+    Action, AuthProtocol, Cors, Endpoint, EndpointState, EndpointsKey, Filter, HeaderModifier, HeaderName,
+    HeaderValue, HostPattern, Listed, Match, Mirror, MirrorShare, Model, Origins, PathMatch, PathRewrite,
+    Route, Rule, SubjectName, TlsServer, Transport, Trust, UpstreamProtocol, ValueMatch, WeightedBackend,
 };
 use serde_json::{Map, Value, json};
 
@@ -176,10 +176,15 @@ fn filter(filter: &Filter) -> String {
         Filter::Auth(auth) => {
             let names =
                 |names: &[HeaderName]| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(" ");
-            let (sees, adds) = (names(&auth.request_headers), names(&auth.response_headers));
-            let (service, prefix, body) =
-                (&auth.cluster.endpoints.origin.name, &auth.path_prefix, auth.body_limit);
-            format!("auth by {service} at {prefix:?}, sees [{sees}] and {body} bytes, adds [{adds}]")
+            let (service, sees, body) =
+                (&auth.cluster.endpoints.origin.name, names(&auth.request_headers), auth.body_limit);
+            let manner = match &auth.protocol {
+                AuthProtocol::Http { path_prefix, response_headers } => {
+                    format!("at {path_prefix:?}, adds [{}]", names(response_headers))
+                }
+                AuthProtocol::Grpc => format!("by gRPC over {:?}", auth.cluster.protocol),
+            };
+            format!("auth by {service}, sees [{sees}] and {body} bytes, {manner}")
         }
         Filter::Mirror(Mirror { cluster, share, .. }) => {
             let MirrorShare { numerator, denominator } = share;

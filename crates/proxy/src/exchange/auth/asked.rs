@@ -15,6 +15,7 @@ pub(super) struct Asked<'d, D> {
     question: Bytes,
     head: Option<ResponseHead>,
     body: Vec<u8>,
+    trailers: Fields,
     /// What may be kept of the answer's body, in bytes.
     limit: usize,
     taken: u64,
@@ -25,16 +26,18 @@ pub(super) struct Answer {
     pub(super) head: ResponseHead,
     /// Empty if it was too long.
     pub(super) body: Vec<u8>,
+    pub(super) trailers: Fields,
 }
 
 impl<'d, D: Downstream> Asked<'d, D> {
     pub(super) fn new(down: &'d mut D, question: Bytes, limit: usize) -> Asked<'d, D> {
-        Asked { down, question, head: None, body: Vec::new(), limit, taken: 0 }
+        Asked { down, question, head: None, body: Vec::new(), trailers: Fields::new(), limit, taken: 0 }
     }
 
     pub(super) fn answer(self) -> Option<Answer> {
         let body = if self.body.len() > self.limit { Vec::new() } else { self.body };
-        self.head.map(|head| Answer { head, body })
+        let trailers = self.trailers;
+        self.head.map(|head| Answer { head, body, trailers })
     }
 }
 
@@ -72,7 +75,8 @@ impl<D: Downstream> Downstream for Asked<'_, D> {
         Ok(())
     }
 
-    fn end(&mut self, _: Option<&Fields>) -> Result<(), ProxyError> {
+    fn end(&mut self, trailers: Option<&Fields>) -> Result<(), ProxyError> {
+        self.trailers = trailers.cloned().unwrap_or_default();
         Ok(())
     }
 
