@@ -73,6 +73,18 @@ impl Certificate {
         Ok(Certificate { origin, key: Arc::new(certified), names, not_after })
     }
 
+    /// The same with an OCSP response in DER (RFC 6960), which is shown to clients that ask for one. What is no whole DER
+    /// sequence is left out: clients would end the handshake over it.
+    #[must_use]
+    pub fn with_staple(self, response: &[u8]) -> Certificate {
+        if !is_sequence(response) {
+            return self;
+        }
+        let mut key = (*self.key).clone();
+        key.ocsp = Some(response.to_vec());
+        Certificate { key: Arc::new(key), ..self }
+    }
+
     /// The Secret it came from.
     #[must_use]
     pub fn origin(&self) -> &Origin {
@@ -98,6 +110,16 @@ impl Certificate {
     }
 }
 
+/// Whether the bytes are one DER sequence from end to end (X.690 §8.1.3, §10.1).
+fn is_sequence(der: &[u8]) -> bool {
+    match der {
+        [0x30, len @ ..0x80, rest @ ..] => rest.len() == usize::from(*len),
+        [0x30, 0x81, len, rest @ ..] => rest.len() == usize::from(*len),
+        [0x30, 0x82, high, low, rest @ ..] => rest.len() == usize::from(u16::from_be_bytes([*high, *low])),
+        _ => false,
+    }
+}
+
 fn parse_chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     let mut chain = Vec::new();
     for item in CertificateDer::pem_slice_iter(pem) {
@@ -118,10 +140,12 @@ fn dns_names(leaf: &X509Certificate<'_>) -> Vec<HostPattern> {
         .collect()
 }
 
-/// Two are equal when they come from the same object and present the same chain: the key follows from the leaf.
+/// Two are equal when they come from the same object and present the same chain and OCSP response: the key follows from
+/// the leaf.
 impl PartialEq for Certificate {
     fn eq(&self, other: &Certificate) -> bool {
-        self.origin == other.origin && self.key.cert == other.key.cert
+        let (own, others) = (&self.key, &other.key);
+        self.origin == other.origin && own.cert == others.cert && own.ocsp == others.ocsp
     }
 }
 
@@ -133,5 +157,22 @@ impl fmt::Debug for Certificate {
             .field("origin", &self.origin)
             .field("names", &self.names)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_staple_is_one_sequence_from_end_to_end() {
+        let long = [&[0x30, 0x82, 0x01, 0x00][..], &[0; 256]].concat();
+        let medium = [&[0x30, 0x81, 0x80][..], &[0; 128]].concat();
+        for good in [&[0x30, 0x03, 1, 2, 3][..], &medium, &long] {
+            assert!(is_sequence(good), "{good:?}");
+        }
+        for bad in [&b"-----BEGIN"[..], &[], &[0x30, 0x03, 1, 2], &[0x30, 0x02, 1, 2, 3], &long[..200]] {
+            assert!(!is_sequence(bad), "{bad:?}");
+        }
     }
 }

@@ -103,6 +103,9 @@ pub(crate) fn certificate(
         .map_err(|why| (&CERTIFICATE_REF, format!("Secret {}/{} {why}", key.namespace, key.name)))
 }
 
+/// The entry of a Secret with an OCSP response for its certificate, in DER: ours, since Kubernetes has no name for it.
+const STAPLE: &str = "tls.ocsp-staple";
+
 /// The certificate that a Secret holds, or why it holds none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SecretCertificate {
@@ -116,8 +119,11 @@ impl Query for SecretCertificate {
         let secret = view.secret(&self.key).ok_or_else(|| "does not exist".to_owned())?;
         let part = |name: &str| secret.get(name).ok_or_else(|| format!("has no {name}"));
         let (chain, key) = (part("tls.crt")?, part("tls.key")?);
-        Certificate::parse(origin(&self.key), chain, key)
-            .map(Arc::new)
-            .map_err(|error| format!("cannot be used: {error}"))
+        let certificate = Certificate::parse(origin(&self.key), chain, key);
+        let stapled = certificate.map(|certificate| match secret.get(STAPLE) {
+            Some(response) => certificate.with_staple(response),
+            None => certificate,
+        });
+        stapled.map(Arc::new).map_err(|error| format!("cannot be used: {error}"))
     }
 }

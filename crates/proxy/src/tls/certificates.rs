@@ -23,7 +23,8 @@ impl Certificates {
         let present = |certificate: &Arc<Certificate>| {
             let certified = certificate.certified_key();
             let key = Restricted { key: Arc::clone(&certified.key), schemes: Arc::clone(&schemes) };
-            let key = CertifiedKey::new(certified.cert.clone(), Arc::new(key));
+            let mut key = CertifiedKey::new(certified.cert.clone(), Arc::new(key));
+            key.ocsp.clone_from(&certified.ocsp);
             Presented { names: certificate.names().to_vec(), key: Arc::new(key) }
         };
         Certificates(server.certificates.iter().map(present).collect())

@@ -1,15 +1,16 @@
 //! HTTPS: which listener and certificate, which settings, and where sessions resume.
 
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use portcullis_model::{Alpn, Curve, ListenerProtocol, TlsOptions, TlsVersion};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{
     ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue,
     Tls13ClientSessionValue,
 };
 use rustls::{HandshakeKind, NamedGroup, ProtocolVersion};
-use rustls_pki_types::ServerName;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::support::tls::{Authority, TlsClient, connect, https};
 use crate::support::{Backend, Client, Gateway, Rules, Running};
@@ -311,4 +312,56 @@ fn a_handshake_that_never_ends_is_ended() {
     let mut client: Client = running.client();
     client.send(b"\x16\x03\x01");
     assert_eq!(client.rest(), "");
+}
+
+/// RFC 6066 §8: a client that asks gets the OCSP response that came with the certificate.
+#[test]
+fn an_ocsp_response_is_stapled() {
+    #[derive(Debug)]
+    struct Keeps(Arc<dyn ServerCertVerifier>, Mutex<Vec<u8>>);
+    impl ServerCertVerifier for Keeps {
+        fn verify_server_cert(
+            &self,
+            leaf: &CertificateDer<'_>,
+            intermediates: &[CertificateDer<'_>],
+            name: &ServerName<'_>,
+            ocsp: &[u8],
+            now: UnixTime,
+        ) -> Result<ServerCertVerified, rustls::Error> {
+            *self.1.lock().unwrap() = ocsp.to_vec();
+            self.0.verify_server_cert(leaf, intermediates, name, &[], now)
+        }
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            leaf: &CertificateDer<'_>,
+            signed: &rustls::DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, rustls::Error> {
+            self.0.verify_tls12_signature(message, leaf, signed)
+        }
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            leaf: &CertificateDer<'_>,
+            signed: &rustls::DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, rustls::Error> {
+            self.0.verify_tls13_signature(message, leaf, signed)
+        }
+        fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+            self.0.supported_verify_schemes()
+        }
+    }
+    let authority = Authority::new();
+    let response = [0x30, 0x03, 0x0a, 0x01, 0x00];
+    let certificate = (*authority.server(&["a.test"])).clone().with_staple(&response);
+    let listener = https(vec![Arc::new(certificate)], TlsOptions::default());
+    let backend = Backend::named("web");
+    let gateway = Gateway::new().listener("a.test", listener, rules()).backend("web", &[backend.address]);
+    let running = Running::start(&gateway);
+    let keeps = Arc::new(Keeps(authority.server_verifier(), Mutex::default()));
+    let mut config = authority.client(&["http/1.1"]);
+    config.dangerous().set_certificate_verifier(Arc::clone(&keeps) as _);
+    let mut client = connect(running.address(), "a.test", config).unwrap();
+    assert_eq!(client.get("a.test", "/").body, "web");
+    assert_eq!(*keeps.1.lock().unwrap(), response);
 }

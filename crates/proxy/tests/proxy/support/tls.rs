@@ -8,6 +8,8 @@ use portcullis_model::{CaBundle, Certificate, ListenerProtocol, TlsOptions, TlsS
 use rcgen::{
     CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, SanType, SignatureAlgorithm,
 };
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ClientConfig, ClientConnection, Resumption};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::default_provider;
@@ -67,6 +69,12 @@ impl Authority {
     pub(crate) fn client_verifier(&self) -> Arc<dyn ClientCertVerifier> {
         let provider = Arc::new(default_provider());
         WebPkiClientVerifier::builder_with_provider(Arc::clone(&self.roots), provider).build().unwrap()
+    }
+
+    /// A verifier of servers to which it has issued certificates.
+    pub(crate) fn server_verifier(&self) -> Arc<dyn ServerCertVerifier> {
+        let provider = Arc::new(default_provider());
+        WebPkiServerVerifier::builder_with_provider(Arc::clone(&self.roots), provider).build().unwrap()
     }
 
     /// A server's certificate for these names.
