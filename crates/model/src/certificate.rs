@@ -113,7 +113,7 @@ impl Certificate {
 /// Whether the bytes are one DER sequence from end to end (X.690 §8.1.3, §10.1).
 fn is_sequence(der: &[u8]) -> bool {
     match der {
-        [0x30, len @ ..0x80, rest @ ..] => rest.len() == usize::from(*len),
+        [0x30, len, rest @ ..] if *len < 0x80 => rest.len() == usize::from(*len),
         [0x30, 0x81, len, rest @ ..] => rest.len() == usize::from(*len),
         [0x30, 0x82, high, low, rest @ ..] => rest.len() == usize::from(u16::from_be_bytes([*high, *low])),
         _ => false,
