@@ -42,6 +42,8 @@ async fn a_right_that_is_taken_away_is_named_and_ends_nothing() {
         stage.start_controller();
         // There is something to write of each.
         stage.cluster.apply(&route("changing", &format!("{turn}.example"))).unwrap();
+        let labelled = format!(r#"{{"spec": {{"infrastructure": {{"labels": {{"turn": "{turn}"}}}}}}}}"#);
+        stage.kubectl(&["patch", "gateway/web", "--namespace", SITE, "--type=merge", "--patch", &labelled]);
         let delete = ["delete", "services,endpointslices", "--namespace", SITE, "--selector"];
         let of_gateway = "gateway.networking.k8s.io/gateway-name=web";
         assert!(stage.cluster.kubectl().args(delete).arg(of_gateway).status().unwrap().success());
