@@ -8,7 +8,7 @@ use portcullis_model::{
 
 use crate::support::backend::{Connection, fields, nobody};
 use crate::support::model::{cluster_key, origin, requests};
-use crate::support::{Backend, Gateway, Rules, Running};
+use crate::support::{Backend, Gateway, Rules, Running, eventually};
 
 fn names(names: &[&str]) -> Vec<HeaderName> {
     names.iter().map(|name| HeaderName::new(name).unwrap()).collect()
@@ -151,7 +151,7 @@ fn without_an_answer_nothing_passes() {
         let gateway = guarded(vec![Filter::Auth(auth())], &web, service);
         let running = Running::limited(&gateway, |limits| limits.auth_timeout = Duration::from_millis(200));
         assert_eq!(running.client().get("a", "/").status, status);
-        assert!(running.metrics().contains("reason=\"auth_failed\"} 1"));
+        eventually(|| running.metrics().contains("reason=\"auth_failed\"} 1").then_some(()));
     }
     let endless = answering("HTTP/1.1 403 No\r\nContent-Length: 100000\r\n\r\n");
     let running = Running::limited(&guarded(vec![Filter::Auth(auth())], &web, endless.address), |limits| {
