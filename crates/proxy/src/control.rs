@@ -1,18 +1,18 @@
 //! The configuration's way to the workers: tables, then sockets; and binding again what could not be bound.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use portcullis_model::{BindAddress, Model};
+use portcullis_model::{BindAddress, Model, Transport};
 use tokio::sync::oneshot;
 
 use crate::listen::OpenPort;
-use crate::listen::bind::{BindFailure, bind_set};
+use crate::listen::bind::{BindFailure, bind_datagrams, bind_set};
 use crate::listen::inherited::{Inherited, share};
 use crate::proxy::Report;
 use crate::shared::{Phase, Shared};
@@ -135,8 +135,15 @@ impl Control {
         let overlapped = state.bindings.iter().any(|(other, binding)| {
             let wildcard = other.ip.is_unspecified() || address.ip.is_unspecified();
             let family = other.ip.is_ipv4() == address.ip.is_ipv4();
-            binding.is_ok() && other.port == address.port && family && wildcard
+            binding.is_ok()
+                && other.port == address.port
+                && other.transport == address.transport
+                && family
+                && wildcard
         });
+        if address.transport == Transport::Udp {
+            return open_datagrams(state, address, real, overlapped);
+        }
         let mut sockets = state.inherited.take(real);
         if sockets.is_empty() {
             sockets = bind_set(real, state.workers.len(), overlapped)?;
@@ -175,6 +182,18 @@ impl Control {
         state.inherited = Inherited::default();
         state.workers.iter().for_each(|worker| worker.tell(Command::Drain));
     }
+}
+
+/// Gives each worker a socket for the datagrams of an address.
+fn open_datagrams(state: &State, address: BindAddress, real: SocketAddr, overlapped: bool) -> Binding {
+    let sockets = bind_datagrams(real, state.workers.len(), overlapped)?;
+    let first = sockets.first().map(UdpSocket::local_addr);
+    let local = first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))?;
+    let port = Arc::new(OpenPort::new(address, local, false));
+    for (worker, socket) in state.workers.iter().zip(sockets) {
+        worker.tell(Command::Datagrams(Arc::clone(&port), socket));
+    }
+    Ok(Bound { local, sockets: Vec::new() })
 }
 
 /// The thread beside the workers: the admin endpoint, and binding again.

@@ -224,6 +224,12 @@ limits! {
     body_timeout: Duration = Duration::from_secs(60), "body-timeout",
         "Silence of a client that owes body bytes, or that does not read what it asked for; tunnels are exempt. \
          Bounds slow bodies and slow readers.";
+    udp_flows: usize = 8192, "udp-flows",
+        "Clients of a UDP listener's address, a worker, each with a socket towards its endpoint. Where all are taken, \
+         the oldest that was never answered makes room. Bounds what forged addresses cost.";
+    udp_idle_timeout: Duration = Duration::from_secs(60), "udp-idle-timeout",
+        "Silence of a UDP flow in both directions, which is the only end that it knows. Longer than resolvers and \
+         games are silent; a client that speaks again later may meet another endpoint.";
     tcp_idle_timeout: Duration = Duration::from_secs(3600), "tcp-idle-timeout",
         "Silence of both sides of a connection that a TCPRoute or TLSRoute passes on, a side that does not read \
          included. Longer than the keep-alive of databases and message brokers; bounds what vanished peers hold.";

@@ -93,6 +93,10 @@ reasons! {
     ClientTimeout = "client_timeout",
     /// Neither side of the connection or flow said anything for too long.
     Idle = "idle",
+    /// The configuration leads the flow elsewhere.
+    Rerouted = "rerouted",
+    /// The port has as many UDP flows as it may.
+    FlowLimit = "flow_limit",
     /// The client closed the connection or reset the stream.
     ClientClosed = "client_closed",
     /// An upgrade or expectation that is not taken.

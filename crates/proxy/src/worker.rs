@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::net::TcpListener as StdListener;
+use std::net::{TcpListener as StdListener, UdpSocket};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -16,6 +16,7 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use crate::budget::{Budget, Places};
 use crate::buffers::Buffers;
+use crate::l4::udp;
 use crate::listen::{OpenPort, accept};
 use crate::scratch::Scratches;
 use crate::shared::{Phase, Shared};
@@ -50,6 +51,8 @@ pub(crate) struct Worker {
 pub(crate) enum Command {
     /// Accept at this socket of a port's set.
     Listen(Arc<OpenPort>, StdListener),
+    /// Serve the datagrams that come to this socket of a port's set.
+    Datagrams(Arc<OpenPort>, UdpSocket),
     /// Accept no more at a port, but for what is queued.
     Close(BindAddress),
     /// There is a new configuration: let go of the old one, even without requests.
@@ -118,6 +121,10 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
                     tracing::error!(address = %port.local, %error, "a socket cannot be accepted at");
                 }
             },
+            Command::Datagrams(port, socket) => {
+                let close = closing.entry(port.address).or_insert_with(|| watch::channel(false).0);
+                tokio::task::spawn_local(datagrams(Rc::clone(&worker), socket, port, close.subscribe()));
+            }
             Command::Close(address) => {
                 if let Some(close) = closing.remove(&address) {
                     let _ = close.send(true);
@@ -134,6 +141,17 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
                 worker.wheel.wake_all();
             }
         }
+    }
+}
+
+async fn datagrams(
+    worker: Rc<Worker>,
+    socket: UdpSocket,
+    port: Arc<OpenPort>,
+    closes: watch::Receiver<bool>,
+) {
+    if let Err(error) = udp::serve(worker, socket, Arc::clone(&port), closes).await {
+        tracing::error!(address = %port.local, %error, "datagrams cannot be received");
     }
 }
 

@@ -154,9 +154,6 @@ causes! {
     ROUTE_PARENT_UNKNOWN = "PC0404" Warning "",
         "a parent of the route does not exist or is not ours",
         "correct the parentRef";
-    ROUTE_KIND_UNSERVED = "PC0405" Info "",
-        "routes of this kind are not served yet",
-        "nothing is served for the route";
     RULE_VALUE = "PC0410" Error "UnsupportedValue",
         "a value of the rule is not supported",
         "correct the value that the message names";

@@ -111,6 +111,7 @@ const NATIVE_FEATURES: &[&str] = &[
     "TLSRoute",
     "TLSRouteModeMixed",
     "TLSRouteModeTerminate",
+    "UDPRoute",
 ];
 
 impl Capabilities {
@@ -119,8 +120,20 @@ impl Capabilities {
     pub fn native() -> Capabilities {
         let tls = portcullis_model::TlsOptions::default();
         Capabilities {
-            protocols: BTreeSet::from([Protocol::Http, Protocol::Https, Protocol::Tls, Protocol::Tcp]),
-            route_kinds: BTreeSet::from([Kind::HttpRoute, Kind::GrpcRoute, Kind::TlsRoute, Kind::TcpRoute]),
+            protocols: BTreeSet::from([
+                Protocol::Http,
+                Protocol::Https,
+                Protocol::Tls,
+                Protocol::Tcp,
+                Protocol::Udp,
+            ]),
+            route_kinds: BTreeSet::from([
+                Kind::HttpRoute,
+                Kind::GrpcRoute,
+                Kind::TlsRoute,
+                Kind::TcpRoute,
+                Kind::UdpRoute,
+            ]),
             tls_versions: BTreeSet::from([TlsVersion::V1_2, TlsVersion::V1_3]),
             cipher_suites: tls.cipher_suites.into_iter().collect(),
             curves: BTreeSet::from([Curve::X25519MlKem768, Curve::X25519, Curve::P256, Curve::P384]),

@@ -35,7 +35,6 @@ mod refused;
 mod resolver;
 mod routes;
 mod tls_options;
-mod unserved_routes;
 mod view;
 
 pub use causes::{CAUSES, Cause};

@@ -22,7 +22,6 @@ use crate::memo::{Memo, NodeId};
 use crate::outcome::{Outcome, Status};
 use crate::refused::RefusedOutcome;
 use crate::routes::{RouteClusters, RouteOutcome};
-use crate::unserved_routes::UnservedOutcome;
 use crate::view::{Input, View};
 use backends::Backends;
 
@@ -183,11 +182,10 @@ impl Resolver {
             Kind::GatewayClass => self.memo.pin(&ClassOutcome { key: object() }),
             Kind::Gateway => self.memo.pin(&GatewayOutcome { key: object() }),
             Kind::ListenerSet => self.memo.pin(&SetOutcome { key: object() }),
-            kind if self.serves(kind) => self.memo.pin(&RouteOutcome { key: object() }),
             Kind::BackendTlsPolicy => self.memo.pin(&PolicyOutcome { key: object() }),
             Kind::Backend => self.memo.pin(&BackendOutcome { key: object() }),
             Kind::EndpointSlice => self.memo.pin(&SliceOutcome { key: object() }),
-            _ => self.memo.pin(&UnservedOutcome { key: object() }),
+            _ => self.memo.pin(&RouteOutcome { key: object() }),
         };
         self.roots.insert(outcome, Root::Outcome(object(), form));
         let mut nodes = vec![outcome];
@@ -291,10 +289,9 @@ fn outcome(view: &View<'_>, key: &ObjectKey, form: Form) -> Arc<Outcome> {
         Kind::GatewayClass => view.get(&ClassOutcome { key }),
         Kind::Gateway => view.get(&GatewayOutcome { key }),
         Kind::ListenerSet => view.get(&SetOutcome { key }),
-        kind if view.engine().capabilities.route_kinds.contains(&kind) => view.get(&RouteOutcome { key }),
         Kind::BackendTlsPolicy => view.get(&PolicyOutcome { key }),
         Kind::Backend => view.get(&BackendOutcome { key }),
         Kind::EndpointSlice => view.get(&SliceOutcome { key }),
-        _ => view.get(&UnservedOutcome { key }),
+        _ => view.get(&RouteOutcome { key }),
     }
 }

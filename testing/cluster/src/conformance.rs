@@ -24,7 +24,7 @@ pub(crate) use builds::echo_basic;
 const CONTROLLER: &str = "portcullis";
 
 /// What is judged.
-const PROFILES: &str = "GATEWAY-HTTP,GATEWAY-GRPC,GATEWAY-TLS,GATEWAY-TCP";
+const PROFILES: &str = "GATEWAY-HTTP,GATEWAY-GRPC,GATEWAY-TLS,GATEWAY-TCP,GATEWAY-UDP";
 
 /// How many tests run at once, of those that may.
 const PARALLEL: u8 = 8;

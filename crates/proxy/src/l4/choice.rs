@@ -4,6 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::L4Listener;
+use tokio::net::UdpSocket;
+
 use crate::reason::Reason;
 use crate::tables::rule::CompiledTarget;
 use crate::telemetry::SessionRecord;
@@ -26,6 +28,21 @@ pub(crate) fn backend(
         CompiledTarget::Cluster(cluster) => Ok(Arc::clone(cluster)),
         CompiledTarget::Fail(refusal) => Err(refusal.reason),
     }
+}
+
+/// A socket for datagrams to an endpoint of the backend, and the endpoint's number.
+pub(crate) async fn datagrams(
+    worker: &Worker,
+    cluster: &Cluster,
+    record: &mut SessionRecord,
+) -> Result<(UdpSocket, u64), Reason> {
+    let taken = worker.pools.take(cluster).map_err(|error| error.reason)?;
+    let endpoint = taken.endpoint().ok_or(Reason::NoEndpoint)?;
+    record.endpoint = Some(Rc::clone(endpoint));
+    record.attempts = 1;
+    let (timer, timeout) = (worker.timer(), worker.shared.options.limits.connect_timeout);
+    let socket = worker.pools.datagrams(endpoint, &timer, timeout).await.map_err(|error| error.reason)?;
+    Ok((socket, endpoint.target.id))
 }
 
 /// A connection to an endpoint of the backend. One that cannot be had lets one more endpoint be tried, as for requests.

@@ -1,12 +1,15 @@
 //! Binding: a set of SO_REUSEPORT sockets, after making sure that nobody else holds the port.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// Connections that the kernel completes ahead of accepting; it caps this at `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
+
+/// Datagrams that wait for their worker, in bytes; the kernel caps this at `net.core.rmem_max`.
+const DATAGRAM_BUFFER: usize = 4 << 20;
 
 /// Why an address cannot be bound.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +72,40 @@ pub(crate) fn bind_set(
         socket.listen(BACKLOG)?;
     }
     Ok(sockets.into_iter().map(TcpListener::from).collect())
+}
+
+/// The same for datagrams: the kernel gives those of one client to one of the sockets.
+pub(crate) fn bind_datagrams(
+    address: SocketAddr,
+    workers: usize,
+    overlapped: bool,
+) -> Result<Vec<UdpSocket>, BindFailure> {
+    let mut address = address;
+    if !overlapped {
+        open_datagrams(address)?.bind(&address.into())?;
+    }
+    let mut sockets = Vec::with_capacity(workers);
+    for _ in 0..workers {
+        let socket = open_datagrams(address)?;
+        socket.set_reuse_port(true)?;
+        socket.bind(&address.into())?;
+        if let Some(bound) = socket.local_addr()?.as_socket() {
+            address = bound;
+        }
+        sockets.push(socket.into());
+    }
+    Ok(sockets)
+}
+
+/// Without SO_REUSEADDR, which for UDP would share the port with anybody who sets it too.
+fn open_datagrams(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_nonblocking(true)?;
+    socket.set_recv_buffer_size(DATAGRAM_BUFFER)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    Ok(socket)
 }
 
 fn open(address: SocketAddr) -> io::Result<Socket> {

@@ -221,6 +221,14 @@ impl Shares {
         Shares { backends: backends.into(), ends, total, stride: stride(total), counts: counts.collect() }
     }
 
+    /// Whether a backend with a share is this cluster.
+    pub(crate) fn leads_to(&self, cluster: &Arc<Cluster>) -> bool {
+        self.backends.iter().any(|backend| match &backend.target {
+            CompiledTarget::Cluster(own) => Arc::ptr_eq(own, cluster),
+            CompiledTarget::Fail(_) => false,
+        })
+    }
+
     /// The backend of this worker's next request; none only if the rule has none.
     pub(crate) fn next(&self, worker: usize) -> Option<&Backend> {
         self.backends.get(self.next_index(worker))

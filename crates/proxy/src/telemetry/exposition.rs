@@ -152,6 +152,9 @@ impl Page<'_> {
         );
         let sent = |metrics: &WorkerMetrics| metrics.session_bytes_sent.get();
         self.single("portcullis_session_sent_bytes_total", "counter", "Bytes to their clients.", sent);
+        let dropped = |metrics: &WorkerMetrics| metrics.datagrams_dropped.get();
+        let help = "Datagrams that were passed on to nobody.";
+        self.single("portcullis_udp_dropped_datagrams_total", "counter", help, dropped);
     }
 
     fn upstreams(&mut self) {

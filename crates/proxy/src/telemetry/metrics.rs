@@ -45,6 +45,7 @@ pub(crate) struct WorkerMetrics {
     sessions: [ByReason; Session::ALL.len()],
     pub(crate) session_bytes_received: Counter,
     pub(crate) session_bytes_sent: Counter,
+    pub(crate) datagrams_dropped: Counter,
     statuses: [Counter; 6],
     versions: [Counter; 4],
     durations: [Counter; DURATION_BUCKETS.len() + 1],

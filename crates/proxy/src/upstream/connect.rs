@@ -1,10 +1,10 @@
 //! Connecting to an endpoint.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use portcullis_model::{EndpointAddress, UpstreamScope};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpStream, UdpSocket, UnixStream};
 
 use super::cluster::Target;
 use super::connection::UpstreamStream;
@@ -95,6 +95,29 @@ async fn tcp(address: SocketAddr, forbidden: &Forbidden) -> Result<Socket, Proxy
     }
     stream.set_nodelay(true).map_err(|error| from_io(&error))?;
     Ok(Socket::Tcp(stream))
+}
+
+/// A socket for datagrams to an endpoint and from it alone.
+pub(super) async fn datagrams(
+    address: &EndpointAddress,
+    dns: &Dns,
+    forbidden: &Forbidden,
+) -> Result<UdpSocket, ProxyError> {
+    let to = match address {
+        EndpointAddress::Socket(address) => Some(*address),
+        EndpointAddress::Name { hostname, port } => {
+            dns.resolve(hostname.as_str()).await.first().map(|ip| SocketAddr::new(*ip, *port))
+        }
+        EndpointAddress::Unix(_) => return Err(failed(Reason::EndpointForbidden)),
+    };
+    let to = to.ok_or(failed(Reason::ResolveFailed))?;
+    if !forbidden.scope.admits(to.ip()) {
+        return Err(failed(Reason::EndpointForbidden));
+    }
+    let any: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind((any, 0)).await.map_err(|error| from_io(&error))?;
+    socket.connect(to).await.map_err(|error| from_io(&error))?;
+    Ok(socket)
 }
 
 fn from_io(error: &io::Error) -> ProxyError {

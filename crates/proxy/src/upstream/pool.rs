@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portcullis_model::UpstreamProtocol;
+use tokio::net::UdpSocket;
 
 use super::cluster::{Cluster, Target};
 use super::connect::{self, Forbidden};
@@ -276,6 +277,18 @@ impl Pools {
         let opened = within(timer, self.open(endpoint, Wish::Any)).await;
         timer.clear();
         opened.unwrap_or_else(|| Err(connect::failed(Reason::ConnectTimeout)))
+    }
+
+    /// A socket for datagrams to an endpoint.
+    pub(crate) async fn datagrams(
+        &self,
+        endpoint: &LocalTarget,
+        timer: &Timer,
+        timeout: Duration,
+    ) -> Result<UdpSocket, ProxyError> {
+        timer.set(timeout);
+        let opening = connect::datagrams(&endpoint.target.address, &self.dns, &self.forbidden);
+        within(timer, opening).await.unwrap_or_else(|| Err(connect::failed(Reason::ConnectTimeout)))
     }
 
     async fn open(&self, endpoint: &LocalTarget, wish: Wish) -> Result<UpstreamStream, ProxyError> {

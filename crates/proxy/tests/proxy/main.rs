@@ -25,4 +25,5 @@ mod tcp;
 mod timeouts;
 mod tls;
 mod tls_routes;
+mod udp;
 mod upstream_tls;

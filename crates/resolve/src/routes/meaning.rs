@@ -107,6 +107,9 @@ impl Query for Meaning {
     type Value = Option<RouteMeaning>;
 
     fn compute(&self, view: &View<'_>) -> Option<RouteMeaning> {
+        if !view.engine().capabilities.route_kinds.contains(&self.route.kind) {
+            return None;
+        }
         let mut meaning = match self.route.kind {
             Kind::HttpRoute => http_routes::read(view, &self.route)?,
             Kind::GrpcRoute => grpc_routes::read(view, &self.route)?,

@@ -225,6 +225,12 @@ impl Gateway {
         self
     }
 
+    /// Binds every address of a family.
+    pub(crate) fn at_any(mut self, ip: IpAddr) -> Gateway {
+        self.instead = Some(ip);
+        self
+    }
+
     /// Binds another loopback address too.
     pub(crate) fn also_at(mut self, ip: [u8; 4]) -> Gateway {
         self.also.push(Ipv4Addr::from(ip).into());
