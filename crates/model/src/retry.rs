@@ -30,7 +30,7 @@ impl Retry {
         let longest = self.backoff.saturating_mul(Retry::LONGEST);
         let doubled = self.backoff.saturating_mul(2u32.saturating_pow(number)).min(longest);
         let thousandths = u32::try_from(random % 501).unwrap_or(0);
-        (doubled + doubled / 1000 * thousandths).min(longest)
+        doubled.saturating_add(doubled / 1000 * thousandths).min(longest)
     }
 }
 
