@@ -1,5 +1,7 @@
 //! What is served, in a form that a person can copy into a shell.
 
+mod below;
+
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -42,6 +44,7 @@ pub(crate) fn samples(
 
 fn of_port(model: &Model, address: BindAddress, port: &Port, port_offset: u16, samples: &mut Vec<Sample>) {
     for listener in &port.listeners {
+        samples.extend(below::samples(listener, address, address.port.saturating_add(port_offset)));
         let mut routes: Vec<&Arc<Route>> = listener.routes.iter().collect();
         routes.sort_by(|one, other| one.origin.cmp(&other.origin));
         for route in routes {
