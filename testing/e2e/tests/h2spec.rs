@@ -12,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use portcullis_e2e::{Authority, Portcullis, ports, program};
+use portcullis_e2e::{Authority, Portcullis, manifests, ports, program};
 use portcullis_golang::{Output, Program};
 
 /// How many cases h2spec 2.2.1 has, the strict ones included.
@@ -34,37 +34,15 @@ fn h2spec() -> Option<PathBuf> {
 }
 
 /// A Gateway with a listener in clear and one over TLS, which take every host and lead to a stand-in.
-fn manifests(clear: u16, tls: u16) -> String {
+fn resources(clear: u16, tls: u16) -> String {
     let pair = Authority::default().issue(&["localhost"]);
+    let listeners = format!(
+        "{{name: http, protocol: HTTP, port: {clear}}}, \
+         {{name: https, protocol: HTTPS, port: {tls}, tls: {{certificateRefs: [{{name: pair}}]}}}}"
+    );
     let indented = |pem: &str| pem.replace('\n', "\n    ");
-    format!(
-        "
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {{name: portcullis}}
-spec: {{controllerName: portcullis.dev/gateway-controller}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {{name: web}}
-spec:
-  gatewayClassName: portcullis
-  listeners:
-  - {{name: http, protocol: HTTP, port: {clear}}}
-  - {{name: https, protocol: HTTPS, port: {tls}, tls: {{certificateRefs: [{{name: pair}}]}}}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {{name: all}}
-spec:
-  parentRefs: [{{name: web}}]
-  rules: [{{backendRefs: [{{name: echo, port: 80}}]}}]
----
-apiVersion: v1
-kind: Service
-metadata: {{name: echo}}
-spec: {{ports: [{{port: 80}}]}}
----
+    let secret = format!(
+        "---
 apiVersion: v1
 kind: Secret
 metadata: {{name: pair}}
@@ -77,7 +55,8 @@ stringData:
 ",
         indented(&pair.certificate),
         indented(&pair.key)
-    )
+    );
+    [&manifests::gateway(&listeners), manifests::ROUTE, manifests::SERVICE, &secret].concat()
 }
 
 /// Runs all cases and returns how many there were, and the titles of those that failed.
@@ -100,7 +79,7 @@ fn every_clause_holds_over_tls_and_in_clear() {
     let Some(h2spec) = h2spec() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (clear, tls) = (ports::free(), ports::free());
-    fs::write(folder.path().join("all.yaml"), manifests(clear, tls)).unwrap();
+    fs::write(folder.path().join("all.yaml"), resources(clear, tls)).unwrap();
     let _running = Portcullis::run(folder.path(), ["--echo"]);
     assert_eq!(judge(&h2spec, tls, &["--tls", "--insecure"]), (CASES, Vec::new()));
     // In clear a listener serves HTTP/1.1 too. What does not begin with the preface is a request of HTTP/1.1, and a

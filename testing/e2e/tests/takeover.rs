@@ -18,40 +18,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
 use portcullis_e2e::http::Connection;
-use portcullis_e2e::{Portcullis, http, ports, program};
+use portcullis_e2e::{Portcullis, http, manifests, ports, program};
 
 /// As often the process is replaced.
 const TAKEOVERS: usize = 20;
-
-fn manifests(port: u16) -> String {
-    format!(
-        "
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {{name: portcullis}}
-spec: {{controllerName: portcullis.dev/gateway-controller}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {{name: web}}
-spec:
-  gatewayClassName: portcullis
-  listeners: [{{name: http, protocol: HTTP, port: {port}}}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {{name: all}}
-spec:
-  parentRefs: [{{name: web}}]
-  rules: [{{backendRefs: [{{name: echo, port: 80}}]}}]
----
-apiVersion: v1
-kind: Service
-metadata: {{name: echo}}
-spec: {{ports: [{{port: 80}}]}}
-"
-    )
-}
 
 fn loopback(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
@@ -110,7 +80,7 @@ fn twenty_takeovers_under_load_fail_no_request() {
     let folder = tempfile::tempdir().unwrap();
     let (port, admin) = (ports::free(), loopback(ports::free()));
     let config = folder.path().join("all.yaml");
-    fs::write(&config, manifests(port)).unwrap();
+    fs::write(&config, manifests::served(port)).unwrap();
     let socket = folder.path().join("takeover.sock");
     // Another number of workers each time: no socket may be left without somebody who accepts at it.
     let start = |workers: usize| {
@@ -136,7 +106,7 @@ fn a_successor_that_does_not_serve_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let port = ports::free();
     let (good, bad) = (folder.path().join("good.yaml"), folder.path().join("bad.yaml"));
-    fs::write(&good, manifests(port)).unwrap();
+    fs::write(&good, manifests::served(port)).unwrap();
     fs::write(&bad, "kind: [").unwrap();
     let socket = folder.path().join("takeover.sock");
     let arguments = ["--echo", "--takeover", socket.to_str().unwrap()];
@@ -169,7 +139,7 @@ fn a_service_manager_gives_sockets_and_is_told() {
     let given = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = given.local_addr().unwrap().port();
     let config = folder.path().join("all.yaml");
-    fs::write(&config, manifests(port)).unwrap();
+    fs::write(&config, manifests::served(port)).unwrap();
     let manager = folder.path().join("notify.sock");
     let told = UnixDatagram::bind(&manager).unwrap();
     // A shell puts the socket where sd_listen_fds(3) wants it, and becomes the service.
