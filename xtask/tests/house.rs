@@ -20,8 +20,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that only test; nothing builds on them.
-const TESTS: [&str; 4] =
-    ["portcullis-cluster-testing", "portcullis-e2e", "portcullis-golang", "portcullis-referee"];
+const TESTS: [&str; 5] = [
+    "portcullis-cluster-testing",
+    "portcullis-e2e",
+    "portcullis-fuzzing",
+    "portcullis-golang",
+    "portcullis-referee",
+];
 
 /// No file is longer, so that each has one subject.
 const MAX_LINES: usize = 800;

@@ -11,6 +11,7 @@ mod tables;
 mod tls;
 pub(crate) mod udp;
 
+pub use client_hello::{ClientHello, ClientHelloReader, NoClientHello};
 pub(crate) use connection::serve;
 pub(crate) use tables::{L4Listener, L4Port};
 pub(crate) use tls::{Named, serve as serve_tls, server_name};

@@ -38,6 +38,8 @@ mod worker;
 
 pub use filters::{CompiledRedirect, RedirectPortTooHigh, rewritten};
 pub use grpc::grpc_answer;
+pub use l4::udp::{Begun, FlowTable, FlowsFull};
+pub use l4::{ClientHello, ClientHelloReader, NoClientHello};
 pub use limits::{Bytes, LimitError, LimitInfo, LimitValue, Limits};
 pub use listen::bind::BindFailure;
 pub use listen::inherited::Inherited;

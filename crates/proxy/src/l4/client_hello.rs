@@ -17,8 +17,10 @@ const MESSAGE_HEAD: usize = 4;
 const RECORD: usize = 1 << 14;
 
 /// Reads a ClientHello as it comes.
+///
+/// It looks for the server name alone: whether the rest can be agreed on is for who ends the connection.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+pub struct ClientHelloReader {
     /// How much of the input was read.
     read: usize,
     /// The handshake message as far as it has come, without the records around it.
@@ -27,7 +29,7 @@ pub(crate) struct Reader {
 
 /// What the bytes so far are.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Hello {
+pub enum ClientHello {
     /// A ClientHello, with the server name in canonical form. An address is no name.
     Whole(Option<String>),
     /// The beginning of one.
@@ -35,38 +37,42 @@ pub(crate) enum Hello {
 }
 
 /// What comes is no ClientHello.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct NoHello;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no ClientHello")]
+pub struct NoClientHello;
 
-impl Reader {
+impl ClientHelloReader {
     /// Reads on, where `input` is all that has come, what was there before included.
-    pub(crate) fn read(&mut self, input: &[u8]) -> Result<Hello, NoHello> {
+    ///
+    /// # Errors
+    /// As soon as it is known that what comes is no ClientHello, or a malformed one.
+    pub fn read(&mut self, input: &[u8]) -> Result<ClientHello, NoClientHello> {
         while let Some(rest @ [kind, ..]) = input.get(self.read..) {
             if *kind != HANDSHAKE {
-                return Err(NoHello);
+                return Err(NoClientHello);
             }
             let Some((head, content)) = rest.split_at_checked(RECORD_HEAD) else { break };
             let &[_, major, _, high, low] = head else { break };
             let length = usize::from(u16::from_be_bytes([high, low]));
             if major != 3 || length == 0 || length > RECORD {
-                return Err(NoHello);
+                return Err(NoClientHello);
             }
             let Some(content) = content.get(..length) else { break };
             self.message.extend_from_slice(content);
             self.read += RECORD_HEAD + length;
             if let Some(body) = self.body()? {
-                return server_name(body).map(Hello::Whole).ok_or(NoHello);
+                return server_name(body).map(ClientHello::Whole).ok_or(NoClientHello);
             }
         }
-        Ok(Hello::Part)
+        Ok(ClientHello::Part)
     }
 
     /// The whole message, once it is there.
-    fn body(&self) -> Result<Option<&[u8]>, NoHello> {
+    fn body(&self) -> Result<Option<&[u8]>, NoClientHello> {
         let Some((head, rest)) = self.message.split_at_checked(MESSAGE_HEAD) else { return Ok(None) };
         match *head {
             [CLIENT_HELLO, a, b, c] => Ok(rest.get(..u32::from_be_bytes([0, a, b, c]) as usize)),
-            _ => Err(NoHello),
+            _ => Err(NoClientHello),
         }
     }
 }
@@ -171,12 +177,12 @@ mod tests {
         message.chunks(size).flat_map(|part| [vec![22, 3, 1], sized::<2>(part)].concat()).collect()
     }
 
-    fn read(input: &[u8]) -> Result<Hello, NoHello> {
-        Reader::default().read(input)
+    fn read(input: &[u8]) -> Result<ClientHello, NoClientHello> {
+        ClientHelloReader::default().read(input)
     }
 
-    fn whole(name: Option<&str>) -> Result<Hello, NoHello> {
-        Ok(Hello::Whole(name.map(str::to_owned)))
+    fn whole(name: Option<&str>) -> Result<ClientHello, NoClientHello> {
+        Ok(ClientHello::Whole(name.map(str::to_owned)))
     }
 
     #[test]
@@ -187,9 +193,9 @@ mod tests {
         for size in [1, 2, 3, 100, 1000, message.len()] {
             let input = records(&message, size);
             assert_eq!(read(&input), whole(Some("a.example.com")), "records of {size}");
-            let mut reader = Reader::default();
+            let mut reader = ClientHelloReader::default();
             for end in 0..input.len() {
-                assert_eq!(reader.read(&input[..end]), Ok(Hello::Part), "{end} of records of {size}");
+                assert_eq!(reader.read(&input[..end]), Ok(ClientHello::Part), "{end} of records of {size}");
             }
             assert_eq!(reader.read(&input), whole(Some("a.example.com")));
         }
@@ -223,11 +229,11 @@ mod tests {
             &[22, 3, 1, 0, 4, 2, 0, 0, 0],
             &[22, 3, 1, 0, 1, 1, 21, 3, 1, 0, 1],
         ] {
-            assert_eq!(read(input), Err(NoHello), "{input:?}");
+            assert_eq!(read(input), Err(NoClientHello), "{input:?}");
         }
         let mut cut = message(&[named(b"a.test")]);
         cut[3] -= 1; // the last extension ends beyond the message
-        assert_eq!(read(&records(&cut, 4000)), Err(NoHello));
-        assert_eq!(read(&records(&message(&[named(b"\xff")]), 4000)), Err(NoHello));
+        assert_eq!(read(&records(&cut, 4000)), Err(NoClientHello));
+        assert_eq!(read(&records(&message(&[named(b"\xff")]), 4000)), Err(NoClientHello));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use portcullis_model::ListenerProtocol;
 use tokio::net::TcpStream;
 
-use super::client_hello::{Hello, Reader};
+use super::client_hello::{ClientHello, ClientHelloReader};
 use super::connection::pass;
 use super::{L4Listener, choice};
 use crate::buffers::InBuf;
@@ -26,11 +26,11 @@ pub(crate) async fn server_name(
     input: &mut InBuf,
 ) -> Result<Option<String>, Reason> {
     let limit = connection.worker.shared.options.limits.client_hello_bytes.0;
-    let mut reader = Reader::default();
+    let mut reader = ClientHelloReader::default();
     loop {
         match reader.read(input.filled()) {
-            Ok(Hello::Whole(name)) => return Ok(name),
-            Ok(Hello::Part) if input.filled().len() < limit => {}
+            Ok(ClientHello::Whole(name)) => return Ok(name),
+            Ok(ClientHello::Part) if input.filled().len() < limit => {}
             _ => return Err(Reason::TlsHandshake),
         }
         match within(&connection.timer, poll_fn(|cx| input.poll_fill(cx, stream, limit))).await {

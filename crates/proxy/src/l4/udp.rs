@@ -1,19 +1,19 @@
 //! UDP listeners: each client's datagrams are a flow, with a socket of its own towards one endpoint.
 //!
 //! Every worker has a socket of the port's set; the kernel gives a client's datagrams to the same one. [`Flows`] is what
-//! a worker knows of its clients, [`flow`] is one of them, and [`socket`] is where they come in and answers go out.
+//! a worker knows of its clients, as many as its [`table`] takes; [`flow`] is one of them, and [`socket`] is where they
+//! come in and answers go out.
 
 mod flow;
 mod socket;
+mod table;
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::cell::RefCell;
 use std::io;
 use std::net::UdpSocket;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use tokio::sync::{Notify, watch};
 
 use super::L4Listener;
@@ -22,6 +22,8 @@ use crate::reason::Reason;
 use crate::worker::Worker;
 use flow::Flow;
 use socket::{Peer, Socket};
+
+pub use table::{Begun, FlowTable, FlowsFull};
 
 /// The largest datagram and a byte, in bytes: no answer is cut (RFC 768: a length of 16 bits).
 const DATAGRAM: usize = 65_536;
@@ -33,10 +35,7 @@ struct Flows {
     worker: Rc<Worker>,
     port: Arc<OpenPort>,
     socket: Socket,
-    flows: RefCell<HashMap<Peer, Rc<Flow>, foldhash::fast::RandomState>>,
-    /// Those that had no answer when they began, the oldest first; some have ended, or have one by now.
-    unanswered: RefCell<VecDeque<(Peer, u64)>>,
-    begun: Cell<u64>,
+    flows: RefCell<FlowTable<Peer, Rc<Flow>>>,
     /// Where datagrams are read to, between two waits.
     buffer: RefCell<Box<[u8]>>,
     /// Told when a flow has ended.
@@ -51,13 +50,12 @@ pub(crate) async fn serve(
     port: Arc<OpenPort>,
     mut closing: watch::Receiver<bool>,
 ) -> io::Result<()> {
+    let limit = worker.shared.options.limits.udp_flows;
     let flows = Rc::new(Flows {
         worker,
         port,
         socket: Socket::new(socket)?,
-        flows: RefCell::default(),
-        unanswered: RefCell::default(),
-        begun: Cell::new(0),
+        flows: RefCell::new(FlowTable::new(limit)),
         buffer: RefCell::new(vec![0; DATAGRAM].into()),
         ended: Notify::new(),
     });
@@ -80,7 +78,7 @@ pub(crate) async fn serve(
             }
         }
     }
-    for flow in flows.flows.borrow().values() {
+    for flow in flows.flows.borrow().iter() {
         flow.end(Reason::Shutdown);
     }
     Ok(())
@@ -131,55 +129,28 @@ impl Flows {
 
     fn begin(self: &Rc<Flows>, peer: Peer) -> Option<Rc<Flow>> {
         let listener = self.listener()?;
-        if !self.make_room() {
+        let make = || Rc::new(Flow::new(&self.worker));
+        let begun = self.flows.borrow_mut().begin(peer, make, |flow| flow.is_answered());
+        let Ok(begun) = begun else {
             self.worker.metrics.refused(Reason::FlowLimit);
             return None;
+        };
+        if let Some(displaced) = begun.displaced {
+            displaced.end(Reason::FlowLimit);
         }
-        let number = self.begun.replace(self.begun.get() + 1);
-        let flow = Rc::new(Flow::new(&self.worker, number));
-        self.flows.borrow_mut().insert(peer, Rc::clone(&flow));
-        self.unanswered.borrow_mut().push_back((peer, number));
-        tokio::task::spawn_local(flow::run(Rc::clone(self), peer, Rc::clone(&flow), listener));
-        Some(flow)
+        tokio::task::spawn_local(flow::run(Rc::clone(self), peer, Rc::clone(&begun.flow), listener));
+        Some(begun.flow)
     }
 
-    /// Whether there is room for a flow. Where there was none, the oldest that had no answer yet makes it: a flood of
-    /// forged addresses must not keep clients out whom nobody has answered so far, nor end those who were.
-    fn make_room(&self) -> bool {
-        let limit = self.worker.shared.options.limits.udp_flows;
-        let mut unanswered = self.unanswered.borrow_mut();
-        if unanswered.len() > limit.saturating_mul(2) {
-            unanswered.retain(|(peer, number)| self.is_unanswered(peer, *number).is_some());
-        }
-        if self.flows.borrow().len() < limit {
-            return true;
-        }
-        while let Some((peer, number)) = unanswered.pop_front() {
-            if let Some(flow) = self.is_unanswered(&peer, number) {
-                flow.end(Reason::FlowLimit);
-                self.forget(&peer, &flow);
-                return true;
-            }
-        }
-        false
-    }
-
-    fn is_unanswered(&self, peer: &Peer, number: u64) -> Option<Rc<Flow>> {
-        let flow = self.flows.borrow().get(peer).cloned()?;
-        (flow.number == number && !flow.is_answered()).then_some(flow)
-    }
-
-    fn forget(&self, peer: &Peer, flow: &Flow) {
-        let mut flows = self.flows.borrow_mut();
-        if flows.get(peer).is_some_and(|known| known.number == flow.number) {
-            flows.remove(peer);
+    fn forget(&self, peer: &Peer, flow: &Rc<Flow>) {
+        if self.flows.borrow_mut().end(peer, |known| Rc::ptr_eq(known, flow)) {
             self.ended.notify_one();
         }
     }
 
     /// Lets flows end sooner, for the proxy drains.
     fn hurry(&self) {
-        for flow in self.flows.borrow().values() {
+        for flow in self.flows.borrow().iter() {
             flow.touch(&self.worker);
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use portcullis_resolve::{Engine, Resolved, Resolver, resolve};
 use portcullis_store::Store;
 
-use crate::expect;
-use crate::universe::{self, Edit};
+use super::expect;
+use super::universe::{self, Edit};
 
 /// Follows edits, and says where the two part, or what changed without being told. Each resolution is noted.
 pub(crate) fn follow(

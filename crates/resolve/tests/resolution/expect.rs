@@ -7,8 +7,8 @@ use portcullis_api::status::Condition;
 use portcullis_resolve::{Resolved, Status};
 use serde_json::{Map, Value};
 
-use crate::given::key_of;
-use crate::served;
+use super::given::key_of;
+use super::served;
 
 /// Where two resolutions differ, in any part.
 pub(crate) fn difference(one: &Resolved, other: &Resolved) -> Option<String> {

@@ -9,7 +9,7 @@ use portcullis_model::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::expect::same;
+use super::expect::same;
 
 /// What of an expected model does not hold.
 pub(crate) fn check(expected: &Value, model: &Model, failures: &mut Vec<String>) {

@@ -13,7 +13,7 @@ use portcullis_store::Change;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::given;
+use super::given;
 
 /// One edit.
 #[derive(Clone, Debug)]

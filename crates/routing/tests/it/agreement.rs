@@ -3,8 +3,8 @@
 use portcullis_model::{HeaderName, HeaderValue, RuleId};
 use portcullis_routing::{Criterion, ListenerTable, Matched, Request, Traced, Tried, Verdict};
 
-use crate::build::headers;
-use crate::oracle::{self, Asked, Id, Rank};
+use super::build::headers;
+use super::oracle::{self, Asked, Id, Rank};
 
 /// The lookup's answer is the oracle's, and so is every verdict of the trace.
 pub(crate) fn assert_agreement(table: &ListenerTable<()>, asked: &Asked) {

@@ -8,8 +8,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::build::{With, aged_route, exact, prefix, regex};
-use crate::oracle::Asked;
+use super::build::{With, aged_route, exact, prefix, regex};
+use super::oracle::Asked;
 
 /// `PROPTEST_CASES` or this many.
 pub(crate) fn cases(default: u32) -> ProptestConfig {

@@ -22,8 +22,6 @@ use crate::worker::Worker;
 const WAITING: (usize, usize) = (16, 256 * 1024);
 
 pub(super) struct Flow {
-    /// Never the same for two flows of a socket.
-    pub(super) number: u64,
     /// The configuration that it was last found to agree with.
     pub(super) generation: Cell<u64>,
     timer: Timer,
@@ -49,9 +47,8 @@ enum State {
 }
 
 impl Flow {
-    pub(super) fn new(worker: &Rc<Worker>, number: u64) -> Flow {
+    pub(super) fn new(worker: &Rc<Worker>) -> Flow {
         let flow = Flow {
-            number,
             generation: Cell::new(worker.shared.generation()),
             timer: worker.timer(),
             state: RefCell::new(State::Waiting(Vec::new())),
