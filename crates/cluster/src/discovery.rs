@@ -1,68 +1,33 @@
 //! Which kinds an API server serves, and in which versions, now and whenever that changes.
 //!
-//! A watch of the CRDs' metadata says when to look; the API server's discovery says what is served. A kind has
+//! The watch of [`definitions`] says when to look; the API server's discovery says what is served. A kind has
 //! vanished only when its own endpoint says so, too: an API server that has just started serves its discovery before
 //! it knows all CRDs.
+
+mod definitions;
 
 use crate::kinds::{is_always_served, resource};
 use crate::limits::{DISCOVERY_AFTER_CHANGE, DISCOVERY_INTERVAL, FIRST_PAUSE};
 use crate::pauses::Pauses;
 use crate::raw::Raw;
-use crate::signal::{Event, Failure, Served, Signal};
+use crate::signal::{Failure, Served, Signal};
 use crate::watch;
 use kube::api::ListParams;
+use kube::core::PartialObjectMeta;
 use kube::core::discovery::v2::APIGroupDiscoveryList;
-use kube::core::{ApiResource, PartialObjectMeta};
 use kube::{Api, Client};
 use portcullis_api::Kind;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::mpsc::Sender;
 use tokio::time::timeout;
 
-/// Tells which kinds are served, first and whenever it has changed; `look` asks for a look.
+/// Tells which kinds are served and of which bundle their CRDs are, first and whenever it has changed; `look` asks for
+/// a look.
 pub(crate) async fn follow(client: Client, signals: Sender<Signal>, look: Arc<Notify>) {
-    tokio::join!(watch_definitions(client.clone(), &look), look_again_and_again(client, &signals, &look));
-}
-
-/// Asks for a look whenever a CRD of a group of ours has changed.
-async fn watch_definitions(client: Client, look: &Notify) {
-    let definitions = ApiResource {
-        group: "apiextensions.k8s.io".to_owned(),
-        version: "v1".to_owned(),
-        api_version: "apiextensions.k8s.io/v1".to_owned(),
-        kind: "CustomResourceDefinition".to_owned(),
-        plural: "customresourcedefinitions".to_owned(),
-    };
-    let (sender, mut events) = channel(1);
-    let api = watch::all::<PartialObjectMeta<Raw>>(client, &definitions);
-    let heed = async {
-        let mut is_told = false;
-        while let Some(event) = events.recv().await {
-            match event {
-                Event::Applied(definition) | Event::Deleted(definition) | Event::Listed(definition)
-                    if is_ours(definition.name()) =>
-                {
-                    look.notify_one();
-                }
-                Event::Failed(failure) if failure.is_refusal() && !is_told => {
-                    is_told = true;
-                    tracing::warn!(cause = %failure.message, "CRDs cannot be watched: changes show later");
-                }
-                Event::Complete => is_told = false,
-                _ => {}
-            }
-        }
-    };
-    tokio::join!(watch::follow(api, sender, |event| event), heed);
-}
-
-/// Whether a CRD, by its name, is of a kind that we know.
-fn is_ours(definition: &str) -> bool {
-    definition.split_once('.').is_some_and(|(plural, group)| {
-        Kind::ALL.iter().any(|kind| kind.plural() == plural && kind.group() == group)
-    })
+    let definitions = definitions::follow(client.clone(), &signals, &look);
+    tokio::join!(definitions, look_again_and_again(client, &signals, &look));
 }
 
 async fn look_again_and_again(client: Client, signals: &Sender<Signal>, look: &Notify) {

@@ -20,6 +20,7 @@ use kinds::Watched;
 use known::Known;
 use needs::Pending;
 use portcullis_api::{Kind, ObjectKey};
+use portcullis_store::{Change, Report};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -43,7 +44,7 @@ pub(crate) enum Command {
 /// How far the beginning has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Some kind has not been listed.
+    /// Some kind has not been listed, or the CRDs have not.
     Listing,
     /// What the listed objects refer to is being read.
     Reading,
@@ -58,6 +59,8 @@ pub(crate) struct Mirror {
     is_first: bool,
     /// None until discovery has answered.
     kinds: Option<BTreeMap<Kind, Watched>>,
+    /// Whether it was said which CRDs are installed.
+    has_definitions: bool,
     /// Of which kinds it was said last that nothing can be there.
     unserved: Arc<[Kind]>,
     /// What has been handed on.
@@ -88,6 +91,7 @@ impl Mirror {
             stage: Stage::Listing,
             is_first: true,
             kinds: None,
+            has_definitions: false,
             unserved: Arc::default(),
             known: HashMap::new(),
             waiting: HashMap::new(),
@@ -145,6 +149,10 @@ impl Mirror {
                 self.serve(&served);
             }
             Signal::DiscoveryFailed(message) => self.set_problem(Subject::Discovery, Some(message)),
+            Signal::Definitions(versions) => {
+                self.has_definitions = true;
+                self.batch.changes.push(Change::Report(Report::BundleVersions(Arc::new(versions))));
+            }
             Signal::Watch { kind, run, event } => self.watched(kind, run, event),
             Signal::Read { need, run, found } => {
                 for object in found {
@@ -179,7 +187,7 @@ impl Mirror {
 
     /// Goes on to the next stage when this one is over.
     fn advance(&mut self) {
-        if self.stage == Stage::Listing && self.is_listed() {
+        if self.stage == Stage::Listing && self.has_definitions && self.is_listed() {
             self.stage = Stage::Reading;
             // Sorted, so that Gateways are looked at before what attaches to them.
             let waiting: BTreeSet<ObjectKey> = self.waiting.keys().cloned().collect();

@@ -4,9 +4,13 @@ use crate::raw::Raw;
 use crate::reads::Need;
 use portcullis_api::Kind;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The kinds that are served, with the version to read.
 pub(crate) type Served = BTreeMap<Kind, &'static str>;
+
+/// The bundle version that each CRD of the Gateway API tells, by kind; none where it tells none.
+pub(crate) type BundleVersions = BTreeMap<Kind, Option<Arc<str>>>;
 
 /// What a task tells the feed.
 #[derive(Debug)]
@@ -15,6 +19,8 @@ pub(crate) enum Signal {
     Served(Served),
     /// It cannot be told which kinds are served.
     DiscoveryFailed(String),
+    /// These CRDs of the Gateway API are installed; nothing where they may not be looked at.
+    Definitions(BundleVersions),
     /// A watch has something; `run` tells it from earlier watches of the kind.
     Watch { kind: Kind, run: u64, event: Event },
     /// A read has its answer: what was found; `run` tells it from earlier reads of the same.
@@ -25,17 +31,17 @@ pub(crate) enum Signal {
 
 /// What a watch says.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum Event<O = Raw> {
     /// A list begins; whatever is not in it when it ends is gone.
     Listing,
     /// An object of the list.
-    Listed(Raw),
+    Listed(O),
     /// The list has ended.
     Complete,
     /// An object is new or has changed.
-    Applied(Raw),
+    Applied(O),
     /// An object is gone.
-    Deleted(Raw),
+    Deleted(O),
     /// The API server cannot be asked, or refuses; it will be tried again.
     Failed(Failure),
 }

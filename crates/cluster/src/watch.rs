@@ -2,7 +2,6 @@
 
 use crate::limits::{FIRST_PAUSE, SILENCE_OF_STREAMED_LISTS};
 use crate::pauses::Pauses;
-use crate::raw::Raw;
 use crate::signal::{Event, Failure};
 use futures::{Stream, StreamExt};
 use kube::core::Resource;
@@ -14,13 +13,14 @@ use std::pin::pin;
 use tokio::sync::mpsc::Sender;
 use tokio::time::timeout;
 
-/// Watches everything of a resource and sends what `wrap` makes of it, until nobody receives.
+/// Watches everything of a resource and sends what `wrap` makes of it, until nobody receives. `O` is what is kept of an
+/// object.
 ///
 /// Whatever fails is tried again, with pauses; after an interruption the watch goes on where it was, and lists anew
 /// only when the API server no longer knows what has happened since (410).
-pub(crate) async fn follow<K, T>(api: Api<K>, events: Sender<T>, wrap: impl Fn(Event) -> T + Send)
+pub(crate) async fn follow<K, O, T>(api: Api<K>, events: Sender<T>, wrap: impl Fn(Event<O>) -> T + Send)
 where
-    K: Resource + Clone + DeserializeOwned + Debug + Send + Into<Raw> + 'static,
+    K: Resource + Clone + DeserializeOwned + Debug + Send + Into<O> + 'static,
 {
     let mut pauses = Pauses::new(FIRST_PAUSE);
     let mut way = Way::Streamed;
@@ -54,15 +54,15 @@ enum End {
     Unwanted,
 }
 
-async fn attempt<K, T>(
+async fn attempt<K, O, T>(
     api: &Api<K>,
     way: Way,
     pauses: &mut Pauses,
     events: &Sender<T>,
-    wrap: &(impl Fn(Event) -> T + Send),
+    wrap: &(impl Fn(Event<O>) -> T + Send),
 ) -> End
 where
-    K: Resource + Clone + DeserializeOwned + Debug + Send + Into<Raw> + 'static,
+    K: Resource + Clone + DeserializeOwned + Debug + Send + Into<O> + 'static,
 {
     let config = match way {
         Way::Streamed => Config::default().streaming_lists(),
@@ -107,7 +107,7 @@ async fn next<S: Stream + Unpin>(stream: &mut S, is_streamed_list: bool) -> Opti
     }
 }
 
-fn translate<K: Into<Raw>>(event: watcher::Event<K>) -> Event {
+fn translate<K: Into<O>, O>(event: watcher::Event<K>) -> Event<O> {
     match event {
         watcher::Event::Init => Event::Listing,
         watcher::Event::InitApply(object) => Event::Listed(object.into()),

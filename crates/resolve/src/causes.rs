@@ -34,6 +34,9 @@ causes! {
     CLASS_PARAMETERS_IGNORED = "PC0302" Warning "",
         "the class's parametersRef has no effect here",
         "nothing needs to change: it is meant for another controller";
+    BUNDLE_VERSION_UNKNOWN = "PC0345" Warning "UnsupportedVersion",
+        "the cluster's Gateway API CRDs are of a release that is not known",
+        "install the CRDs of a release from v1.4 to v1.7; what is read of others is understood as far as it is known";
     CLASS_MISSING = "PC0303" Warning "",
         "the Gateway's class does not exist or is not ours",
         "create a GatewayClass of this name, or correct spec.gatewayClassName";

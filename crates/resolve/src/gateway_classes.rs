@@ -1,12 +1,14 @@
 //! GatewayClasses: whose Gateways are ours.
 
+mod bundle;
+
 use std::sync::Arc;
 
 use portcullis_api::gateway_class::{GatewayClass, GatewayClassStatus, SupportedFeature};
 use portcullis_api::status::ControllerName;
 use portcullis_api::{FieldPath, Kind, ObjectKey};
 
-use crate::causes::{CLASS_PARAMETERS, CLASS_PARAMETERS_IGNORED};
+use crate::causes::{BUNDLE_VERSION_UNKNOWN, CLASS_PARAMETERS, CLASS_PARAMETERS_IGNORED};
 use crate::engine::Source;
 use crate::finding::{Conditions, Finding, condition};
 use crate::memo::Query;
@@ -75,11 +77,10 @@ impl Query for ClassOutcome {
         }
         let refusals = findings.iter().filter(|finding| !finding.cause.reason.is_empty());
         conditions.resolved(condition::ACCEPTED, "Accepted", "the class is ours", refusals);
-        conditions.yes(
-            condition::SUPPORTED_VERSION,
-            "SupportedVersion",
-            "the Gateway API's version is supported",
-        );
+        findings.extend(bundle::unknown(view));
+        let unknown = findings.iter().filter(|finding| finding.cause == &BUNDLE_VERSION_UNKNOWN);
+        let message = "the Gateway API's version is supported";
+        conditions.resolved(condition::SUPPORTED_VERSION, "SupportedVersion", message, unknown);
         let is_there = |name: &&&str| **name != TRUST_BUNDLES || view.is_served(Kind::ClusterTrustBundle);
         let features = view.engine().capabilities.features.iter().filter(is_there);
         let supported_features = features.map(|name| SupportedFeature { name: (*name).into() }).collect();

@@ -1,5 +1,6 @@
 //! What queries see: the store, the engine and each other, with every read noted.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -164,6 +165,12 @@ impl<'a> View<'a> {
     pub(crate) fn is_served(&self, kind: Kind) -> bool {
         self.memo.note_input(Input::Report(ReportKey::Unserved));
         self.store.is_served(kind)
+    }
+
+    /// The bundle versions that the cluster's CRDs tell; `None` from files.
+    pub(crate) fn bundle_versions(&self) -> Option<&'a BTreeMap<Kind, Option<Arc<str>>>> {
+        self.memo.note_input(Input::Report(ReportKey::BundleVersions));
+        self.store.bundle_versions()
     }
 
     /// Where Gateways on the default addresses are reached, unless that is where they are served.

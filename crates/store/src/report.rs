@@ -2,6 +2,7 @@
 
 use portcullis_api::{Diagnostic, Kind, ObjectKey};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -24,6 +25,9 @@ pub enum Report {
     Published(Arc<[PublishedAddress]>),
     /// Kinds that the cluster's API server does not serve: nothing can be of them. Files may hold objects of every kind.
     Unserved(Arc<[Kind]>),
+    /// The bundle version that each of a cluster's Gateway API CRDs tells, none where it tells none; nothing where the
+    /// CRDs may not be read. Files hold objects, not their definitions: they have no such report.
+    BundleVersions(Arc<BTreeMap<Kind, Option<Arc<str>>>>),
     /// A cluster holds an object that admission refuses: it was stored under an older or looser CRD. The store has
     /// no object of this key then.
     Refused(ObjectKey, Arc<Refusal>),
@@ -76,6 +80,8 @@ pub enum ReportKey {
     Published,
     /// The kinds that are not served.
     Unserved,
+    /// The bundle versions of CRDs.
+    BundleVersions,
     /// That an object is refused.
     Refused(ObjectKey),
 }
@@ -145,6 +151,7 @@ impl Report {
             Self::InCluster(gateway, _) => ReportKey::InCluster(gateway.clone()),
             Self::Published(_) => ReportKey::Published,
             Self::Unserved(_) => ReportKey::Unserved,
+            Self::BundleVersions(_) => ReportKey::BundleVersions,
             Self::Refused(object, _) => ReportKey::Refused(object.clone()),
         }
     }

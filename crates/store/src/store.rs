@@ -7,7 +7,9 @@ use crate::{
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use portcullis_api::{Kind, Object, ObjectKey};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -119,6 +121,14 @@ impl Store {
         match self.report(&ReportKey::Unserved) {
             Some(Report::Unserved(kinds)) => !kinds.contains(&kind),
             _ => true,
+        }
+    }
+
+    /// The bundle versions that a cluster's Gateway API CRDs tell; `None` where there are no CRDs to look at.
+    pub fn bundle_versions(&self) -> Option<&BTreeMap<Kind, Option<Arc<str>>>> {
+        match self.report(&ReportKey::BundleVersions) {
+            Some(Report::BundleVersions(versions)) => Some(versions),
+            _ => None,
         }
     }
 

@@ -43,7 +43,7 @@ fn kind_of(name: &str) -> Result<Kind, String> {
     Kind::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or_else(|| format!("{name} is no kind"))
 }
 
-/// `addresses: [IP…]`, `unserved: [kind…]`, `published: [IP or name…]`, `GATEWAY allotted: [IP…]`, `GATEWAY taken: [IP…]`, `GATEWAY services: [IP…]`, or `IP:port: bound|pending|in use|not permitted|not local`.
+/// `addresses: [IP…]`, `unserved: [kind…]`, `bundle versions: {kind: version or null…}`, `published: [IP or name…]`, `GATEWAY allotted: [IP…]`, `GATEWAY taken: [IP…]`, `GATEWAY services: [IP…]`, or `IP:port: bound|pending|in use|not permitted|not local`.
 fn report(point: &str, outcome: &Value) -> Result<Report, String> {
     let texts: Vec<&str> = outcome.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let ips = || {
@@ -62,6 +62,13 @@ fn report(point: &str, outcome: &Value) -> Result<Report, String> {
                 Err(_) => PublishedAddress::Hostname((*text).into()),
             };
             return Ok(Report::Published(texts.iter().map(address).collect()));
+        }
+        Some(("bundle", "versions")) => {
+            let version =
+                |(kind, version): (&String, &Value)| Ok((kind_of(kind)?, version.as_str().map(Arc::from)));
+            let versions: Result<_, String> =
+                outcome.as_object().into_iter().flatten().map(version).collect();
+            return Ok(Report::BundleVersions(Arc::new(versions?)));
         }
         Some((gateway, "allotted")) => {
             return Ok(Report::Allotted(key_of(&format!("Gateway/{gateway}"))?, ips()?));

@@ -85,6 +85,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { key: "GatewayClass/portcullis", make: others::class, weight: 1 },
     Subject { key: "GatewayClass/vendor", make: others::class, weight: 1 },
     Subject { key: "report", make: others::report, weight: 4 },
+    Subject { key: "report", make: others::bundle_versions, weight: 1 },
 ];
 
 pub(crate) fn edit() -> impl Strategy<Value = Edit> {

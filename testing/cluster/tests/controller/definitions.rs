@@ -1,6 +1,10 @@
 //! CRDs under a running controller: older ones, newer ones, none.
 
-use kube::api::{Patch, PatchParams};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
 use portcullis_cluster_testing::{Bundle, Channel};
 use serde_json::{Value, json};
 
@@ -9,6 +13,14 @@ use crate::{
     site::{BYSTANDER, SITE, route},
     stage::{CONTROLLER, Stage, condition, eventually, our_parent, status, verdict},
 };
+
+/// Releases between the oldest and the newest that are read, of either channel.
+const BETWEEN: [(&str, Channel); 4] = [
+    ("v1.4.1", Channel::Standard),
+    ("v1.5.1", Channel::Standard),
+    ("v1.6.3", Channel::Experimental),
+    ("v1.7.0", Channel::Standard),
+];
 
 /// A release without the admission policy that would refuse to go back to it.
 fn bundle(version: &str) -> Bundle {
@@ -39,8 +51,16 @@ async fn crds_come_go_and_change_and_what_they_let_through_before_is_refused() {
     refers(&stage, "True").await;
 
     let visitor = Visitor::start(&address, BYSTANDER);
+    for (version, channel) in BETWEEN {
+        stage.cluster.install(&Bundle { channel, ..bundle(version) }).unwrap();
+        let name = format!("under-{}", version.replace('.', "-"));
+        stage.cluster.apply(&route(&name, "under.example")).unwrap();
+        stage.accepted(SITE, &name).await;
+        is_supported(&stage, "True").await;
+    }
     stage.cluster.install(&bundle("v1.7.0")).unwrap();
     a_new_kind_and_a_new_version_are_followed(&stage).await;
+    an_unknown_release_is_told_of(&stage).await;
     // Said under the older CRDs already; now it is to be written on an object that the newer ones would refuse.
     let routes = stage.objects("v1", "HTTPRoute", SITE);
     let nothing = Patch::Merge(json!({"status": {"parents": []}}));
@@ -57,6 +77,32 @@ async fn crds_come_go_and_change_and_what_they_let_through_before_is_refused() {
     stage.cluster.apply(&route("bystander", BYSTANDER)).unwrap();
     stage.accepted(SITE, "bystander").await;
     answers(&address, 200).await;
+}
+
+/// CRDs of a release that is not known, or that tell of none, are worked with, and the class says so.
+async fn an_unknown_release_is_told_of(stage: &Stage) {
+    for version in [json!("v2.0.0"), Value::Null] {
+        annotate(stage, &version).await;
+        is_supported(stage, "False").await;
+    }
+    annotate(stage, &json!("v1.7.0")).await;
+    is_supported(stage, "True").await;
+}
+
+async fn annotate(stage: &Stage, version: &Value) {
+    let patch = json!({"metadata": {"annotations": {"gateway.networking.k8s.io/bundle-version": version}}});
+    let crds: Api<CustomResourceDefinition> = Api::all(stage.client.clone());
+    let name = "gateways.gateway.networking.k8s.io";
+    crds.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+}
+
+/// Waits until the class says whether the release is supported; it stays accepted.
+async fn is_supported(stage: &Stage, supported: &str) {
+    let is_so = |status: &Value| {
+        verdict(status, "SupportedVersion") == Some(supported) && verdict(status, "Accepted") == Some("True")
+    };
+    let what = format!("SupportedVersion={supported} and accepted");
+    stage.when("GatewayClass", "", "portcullis", &what, is_so).await;
 }
 
 async fn a_new_kind_and_a_new_version_are_followed(stage: &Stage) {

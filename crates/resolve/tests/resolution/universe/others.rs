@@ -164,3 +164,8 @@ pub(super) fn report(_: &'static str, picks: &mut Picks<'_>) -> Value {
     }
     report
 }
+
+pub(super) fn bundle_versions(_: &'static str, picks: &mut Picks<'_>) -> Value {
+    let versions = json!([{"Gateway": "v1.7.0", "HTTPRoute": "v1.3.0"}, {"Gateway": "v1.7.0"}, {}]);
+    json!({"bundle versions": picks.value(versions)})
+}
