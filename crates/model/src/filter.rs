@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Cors, ExternalAuth, Hostname, Mirror};
+use crate::{Cors, ExternalAuth, Hostname, Mirror, ReplacementPath};
 
 /// A header's name: lower case, a token (RFC 9110 §5.1).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +21,23 @@ impl HeaderName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether the field is of one connection or frames a message (RFC 9110 §7.6.1, RFC 9112 §6): who sends a message
+    /// writes it, and no filter can.
+    #[must_use]
+    pub fn is_the_senders(&self) -> bool {
+        matches!(
+            &*self.0,
+            "connection"
+                | "content-length"
+                | "http2-settings"
+                | "keep-alive"
+                | "proxy-connection"
+                | "te"
+                | "transfer-encoding"
+                | "upgrade"
+        )
     }
 }
 
@@ -91,9 +108,9 @@ pub struct RewriteUrl {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathRewrite {
     /// The whole path.
-    Full(Arc<str>),
+    Full(ReplacementPath),
     /// The prefix that the rule's match took. Never yields `//` or an empty path.
-    Prefix(Arc<str>),
+    Prefix(ReplacementPath),
 }
 
 /// A redirect. What is absent is taken from the request, or follows from the listener.

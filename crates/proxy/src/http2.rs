@@ -4,15 +4,16 @@ mod pulse;
 
 use h2::Reason as Code;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use portcullis_http1::{Fields, Known, is_forbidden_trailer};
+use portcullis_http1::{Fields, Known, KnownSet, is_forbidden_trailer};
 
 pub(crate) use pulse::Pulse;
 
-/// The fields as `h2` takes them, but for one. What HTTP/2 cannot carry has no place in a valid head.
+/// The fields as `h2` takes them, but for one, and for those of a connection, which HTTP/2 cannot carry
+/// (RFC 9113 §8.2.2).
 pub(crate) fn headers(fields: &Fields, without: Option<Known>) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(fields.len());
     for (name, value, known) in fields.iter() {
-        if known.is_some() && known == without {
+        if known.is_some_and(|known| Some(known) == without || KnownSet::NOT_FORWARDED.contains(known)) {
             continue;
         }
         if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {

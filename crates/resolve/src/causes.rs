@@ -184,6 +184,9 @@ causes! {
     L4_RULE_IGNORED = "PC0419" Warning "",
         "the route's first rule takes everything, so this one has no effect",
         "list all backends in the first rule";
+    RULE_HEADER_NO_EFFECT = "PC0420" Warning "",
+        "a header that a filter changes is written by whoever sends a message, so the change has no effect",
+        "take Connection, Content-Length, Keep-Alive, Proxy-Connection, TE, Transfer-Encoding and Upgrade out of the filter";
     // Backends and grants.
     BACKEND_NOT_FOUND = "PC0501" Error "BackendNotFound",
         "the backend does not exist",

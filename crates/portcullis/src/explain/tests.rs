@@ -8,8 +8,8 @@ use portcullis_model::{
     EndpointState, Endpoints, EndpointsKey, Failure, FailureReason, Filter, Forward, HeaderMatch,
     HeaderModifier, HeaderName, HeaderValue, HostPattern, Hostname, Listed, Listener, ListenerId,
     ListenerProtocol, Match, Model, Origin, OriginPattern, Origins, PathMatch, PathRewrite, Port, Redirect,
-    RewriteUrl, Route, Rule, RuleId, Target, Timeouts, TlsOptions, TlsServer, Transport, UpstreamProtocol,
-    ValueMatch, WeightedBackend,
+    ReplacementPath, RewriteUrl, Route, Rule, RuleId, Target, Timeouts, TlsOptions, TlsServer, Transport,
+    UpstreamProtocol, ValueMatch, WeightedBackend,
 };
 use serde_json::{Value, json};
 
@@ -118,8 +118,10 @@ fn clear(routes: Vec<Arc<Route>>) -> Model {
 
 #[test]
 fn a_forwarded_request_meets_listener_route_filters_and_endpoints() {
-    let rewrite =
-        RewriteUrl { hostname: Hostname::new("inner.test"), path: Some(PathRewrite::Prefix("/".into())) };
+    let rewrite = RewriteUrl {
+        hostname: Hostname::new("inner.test"),
+        path: Some(PathRewrite::Prefix(ReplacementPath::new("/").unwrap())),
+    };
     let mut forwarding = rule(prefix("/v1"), to(&[("a", 3), ("empty", 1)]));
     forwarding.filters = vec![Filter::Rewrite(rewrite)];
     forwarding.timeouts.request = Some(std::time::Duration::from_millis(1500));
@@ -171,7 +173,7 @@ fn a_forwarded_request_meets_listener_route_filters_and_endpoints() {
 #[test]
 fn a_backends_rewrite_replaces_what_the_rule_matched() {
     let mut own = backend("a", 1);
-    let change = Some(PathRewrite::Prefix("/own".into()));
+    let change = Some(PathRewrite::Prefix(ReplacementPath::new("/own").unwrap()));
     own.filters = vec![Filter::Rewrite(RewriteUrl { hostname: None, path: change })];
     let forward = Action::Forward(Forward { backends: vec![own] });
     let answer = ask(&clear(vec![route("r", &[], vec![rule(prefix("/v1"), forward)])]), "http://a/v1/x", &[]);

@@ -10,26 +10,33 @@ use portcullis_model::PathRewrite;
 /// Source: HTTPPathModifier field documentation. Never yields `//` at the seam, nor an empty path.
 #[must_use]
 pub fn rewritten<'p>(change: &'p PathRewrite, path: &'p str, prefix_len: Option<usize>) -> Cow<'p, str> {
-    let whole = match change {
-        PathRewrite::Full(whole) => Cow::Borrowed(&**whole),
+    match change {
+        PathRewrite::Full(whole) => Cow::Borrowed(whole.as_str()),
         PathRewrite::Prefix(replacement) => {
             let Some(rest) = prefix_len.and_then(|len| path.get(len..)) else { return Cow::Borrowed(path) };
+            let replacement = replacement.as_str();
             match (replacement.strip_suffix('/').unwrap_or(replacement), rest) {
-                (_, "") => Cow::Borrowed(&**replacement),
+                (_, "") => Cow::Borrowed(replacement),
                 ("", rest) => Cow::Borrowed(rest),
                 (trimmed, rest) => Cow::Owned(format!("{trimmed}{rest}")),
             }
         }
-    };
-    match whole.as_bytes().first() {
-        Some(b'/') => whole,
-        _ => Cow::Owned(format!("/{whole}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use portcullis_model::ReplacementPath;
+
     use super::*;
+
+    fn full(path: &str) -> PathRewrite {
+        PathRewrite::Full(ReplacementPath::new(path).unwrap())
+    }
+
+    fn prefix(path: &str) -> PathRewrite {
+        PathRewrite::Prefix(ReplacementPath::new(path).unwrap())
+    }
 
     /// The table of HTTPPathModifier.replacePrefixMatch; the model holds prefixes without a trailing slash.
     #[test]
@@ -47,23 +54,20 @@ mod tests {
             ("/foo/bar", "", "/xyz", "/xyz/foo/bar"),
             ("/", "", "/xyz", "/xyz/"),
         ] {
-            let change = PathRewrite::Prefix(replacement.into());
-            assert_eq!(
-                rewritten(&change, path, Some(prefix.len())),
-                expected,
-                "{path} {prefix} {replacement}"
-            );
+            let change = self::prefix(replacement);
+            let rewritten = rewritten(&change, path, Some(prefix.len()));
+            assert_eq!(rewritten, expected, "{path} {prefix} {replacement}");
         }
     }
 
     #[test]
     fn a_full_replacement_takes_the_whole_path() {
-        assert_eq!(rewritten(&PathRewrite::Full("/one".into()), "/a/b", None), "/one");
-        assert_eq!(rewritten(&PathRewrite::Full("".into()), "/a/b", Some(2)), "/");
+        assert_eq!(rewritten(&full("/one"), "/a/b", None), "/one");
+        assert_eq!(rewritten(&full(""), "/a/b", Some(2)), "/");
     }
 
     #[test]
     fn without_a_prefix_match_nothing_is_replaced() {
-        assert_eq!(rewritten(&PathRewrite::Prefix("/x".into()), "/a/b", None), "/a/b");
+        assert_eq!(rewritten(&prefix("/x"), "/a/b", None), "/a/b");
     }
 }

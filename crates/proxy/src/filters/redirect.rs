@@ -89,6 +89,8 @@ impl CompiledRedirect {
 
 #[cfg(test)]
 mod tests {
+    use portcullis_model::ReplacementPath;
+
     use super::*;
 
     fn redirect() -> Redirect {
@@ -136,7 +138,8 @@ mod tests {
 
     #[test]
     fn a_path_change_keeps_the_query() {
-        let change = Redirect { path: Some(PathRewrite::Prefix("/".into())), ..redirect() };
+        let change =
+            Redirect { path: Some(PathRewrite::Prefix(ReplacementPath::new("/").unwrap())), ..redirect() };
         assert_eq!(location(&change, Scheme::Http, 80, 0), "http://a.test/q?x=1");
     }
 }

@@ -2,7 +2,7 @@
 
 use portcullis_model::{
     EndpointAddress, Filter, HeaderModifier, HeaderName, HeaderValue, Hostname, PathRewrite, Redirect,
-    RewriteUrl,
+    ReplacementPath, RewriteUrl,
 };
 
 use crate::support::backend::{fields, nobody};
@@ -382,8 +382,10 @@ fn filters_change_request_and_answer() {
         ..HeaderModifier::default()
     };
     let answer = HeaderModifier { add: vec![pair("x-answer", "2")], ..HeaderModifier::default() };
-    let rewrite =
-        RewriteUrl { hostname: Hostname::new("inside.test"), path: Some(PathRewrite::Prefix("/in".into())) };
+    let rewrite = RewriteUrl {
+        hostname: Hostname::new("inside.test"),
+        path: Some(PathRewrite::Prefix(ReplacementPath::new("/in").unwrap())),
+    };
     let rules = Rules::new().to("/out", "web").filters(vec![
         Filter::RequestHeaders(request),
         Filter::ResponseHeaders(answer),

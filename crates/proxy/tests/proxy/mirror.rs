@@ -1,7 +1,8 @@
 //! Mirrors: copies of requests, which neither delay nor fail them.
 
 use portcullis_model::{
-    Filter, HeaderModifier, HeaderName, HeaderValue, Mirror, MirrorShare, PathRewrite, RewriteUrl,
+    Filter, HeaderModifier, HeaderName, HeaderValue, Mirror, MirrorShare, PathRewrite, ReplacementPath,
+    RewriteUrl,
 };
 use portcullis_proxy::Bytes;
 
@@ -74,7 +75,7 @@ fn a_copy_is_as_the_rules_filters_leave_it() {
     let (copy, copies) = whole(200);
     let field = (HeaderName::new("x-set").unwrap(), HeaderValue::new(b"1").unwrap());
     let headers = HeaderModifier { set: vec![field], ..HeaderModifier::default() };
-    let path = Some(PathRewrite::Full("/new".into()));
+    let path = Some(PathRewrite::Full(ReplacementPath::new("/new").unwrap()));
     let filters = vec![
         Filter::RequestHeaders(headers),
         mirror("copy", MirrorShare::ALL),

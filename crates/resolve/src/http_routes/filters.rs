@@ -2,23 +2,23 @@
 
 mod auth;
 mod cors;
+mod headers;
 mod mirror;
 
 use std::sync::Arc;
 
 use portcullis_api::http_filter::{
-    HeaderModifier, HttpFilter, HttpFilterType, HttpHeader, PathModifier, PathModifierType, RequestMirror,
-    RequestRedirect, Scheme, UrlRewrite,
+    HttpFilter, HttpFilterType, PathModifier, PathModifierType, RequestMirror, RequestRedirect, Scheme,
+    UrlRewrite,
 };
 use portcullis_api::port::PortNumber;
 use portcullis_api::{FieldPath, ObjectKey};
 use portcullis_model::{
-    self as model, FailureReason, Filter, HeaderName, HeaderValue, Hostname, PathRewrite, Redirect,
-    RewriteUrl,
+    FailureReason, Filter, HeaderModifier, Hostname, PathRewrite, Redirect, ReplacementPath, RewriteUrl,
 };
 
 use crate::backends::Refusal;
-use crate::causes::{Cause, RULE_EXTENSION, RULE_FILTERS, RULE_VALUE};
+use crate::causes::{Cause, RULE_EXTENSION, RULE_FILTERS, RULE_HEADER_NO_EFFECT, RULE_VALUE};
 use crate::finding::Finding;
 use crate::view::View;
 
@@ -35,6 +35,8 @@ pub(super) struct Filters {
     pub(super) dropped: Vec<Finding>,
     /// A service that has to be asked and cannot be: nothing passes.
     pub(super) unasked: Vec<(Finding, FailureReason)>,
+    /// What is worth knowing.
+    pub(super) notes: Vec<Finding>,
 }
 
 /// Where filters stand: those of a backend are fewer.
@@ -80,6 +82,10 @@ impl Filters {
             let message = "URLRewrite and RequestRedirect cannot go together";
             read.invalid.push(Finding::new(&RULE_FILTERS, path.clone(), message));
         }
+        if headers::set_host_twice(&read.filters) {
+            let message = "URLRewrite and RequestHeaderModifier both set Host";
+            read.invalid.push(Finding::new(&RULE_FILTERS, path.clone(), message));
+        }
         read
     }
 
@@ -100,11 +106,13 @@ impl Filters {
         match (&filter.filter_type, of) {
             (HttpFilterType::RequestHeaderModifier, _) => {
                 let modifier = filter.request_header_modifier.as_ref().ok_or_else(absent)?;
-                self.filters.push(Filter::RequestHeaders(headers(modifier)?));
+                let modifier = headers::of_request(modifier)?;
+                self.headers(modifier, &path.field("requestHeaderModifier"), Filter::RequestHeaders);
             }
             (HttpFilterType::ResponseHeaderModifier, _) => {
                 let modifier = filter.response_header_modifier.as_ref().ok_or_else(absent)?;
-                self.filters.push(Filter::ResponseHeaders(headers(modifier)?));
+                let modifier = headers::modifier(modifier)?;
+                self.headers(modifier, &path.field("responseHeaderModifier"), Filter::ResponseHeaders);
             }
             (HttpFilterType::UrlRewrite, _) => {
                 self.filters.push(Filter::Rewrite(rewrite(filter.url_rewrite.as_ref().ok_or_else(absent)?)?));
@@ -138,6 +146,20 @@ impl Filters {
         }
         Ok(())
     }
+
+    /// Takes a change of headers without those that no filter can change, and says so.
+    fn headers(
+        &mut self,
+        mut modifier: HeaderModifier,
+        path: &FieldPath,
+        filter: impl FnOnce(HeaderModifier) -> Filter,
+    ) {
+        for name in headers::take_the_senders(&mut modifier) {
+            let message = format!("header {} is written by whoever sends a message", name.as_str());
+            self.notes.push(Finding::new(&RULE_HEADER_NO_EFFECT, path.clone(), message));
+        }
+        self.filters.push(filter(modifier));
+    }
 }
 
 /// Whether a filter replaces the prefix that the rule's match took.
@@ -155,42 +177,6 @@ fn mirrored(filter: &HttpFilter) -> Option<&RequestMirror> {
     filter.request_mirror.as_ref().filter(|_| filter.filter_type == HttpFilterType::RequestMirror)
 }
 
-/// Source: HTTPHeaderFilter: of several entries for one name, the first counts.
-fn headers(source: &HeaderModifier) -> Result<model::HeaderModifier, Fault> {
-    let modifier = model::HeaderModifier {
-        set: fields(&source.set)?,
-        add: fields(&source.add)?,
-        remove: source.remove.iter().map(|name| header_name(name)).collect::<Result<_, _>>()?,
-    };
-    let names =
-        |list: &[(HeaderName, HeaderValue)]| list.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-    let (set, add) = (names(&modifier.set), names(&modifier.add));
-    let twice = set.iter().find(|name| add.contains(name) || modifier.remove.contains(name));
-    match twice.or_else(|| add.iter().find(|name| modifier.remove.contains(name))) {
-        Some(name) => {
-            Err((&RULE_FILTERS, format!("header {} is in two actions of one filter", name.as_str())))
-        }
-        None => Ok(modifier),
-    }
-}
-
-fn fields(source: &[HttpHeader]) -> Result<Vec<(HeaderName, HeaderValue)>, Fault> {
-    let mut fields: Vec<(HeaderName, HeaderValue)> = Vec::new();
-    for header in source {
-        let name = header_name(header.name.as_str())?;
-        let value = HeaderValue::new(header.value.as_str().as_bytes())
-            .ok_or_else(|| (&RULE_VALUE, format!("the value of header {} is not allowed", header.name)))?;
-        if fields.iter().all(|(earlier, _)| *earlier != name) {
-            fields.push((name, value));
-        }
-    }
-    Ok(fields)
-}
-
-fn header_name(name: &str) -> Result<HeaderName, Fault> {
-    HeaderName::new(name).ok_or_else(|| (&RULE_VALUE, format!("{name:?} is no header name")))
-}
-
 fn rewrite(source: &UrlRewrite) -> Result<RewriteUrl, Fault> {
     let hostname = source.hostname.as_ref().and_then(|hostname| Hostname::new(hostname.as_str()));
     Ok(RewriteUrl { hostname, path: source.path.as_ref().map(path).transpose()? })
@@ -199,13 +185,13 @@ fn rewrite(source: &UrlRewrite) -> Result<RewriteUrl, Fault> {
 /// Source: HTTPPathModifier.
 fn path(source: &PathModifier) -> Result<PathRewrite, Fault> {
     let absent = || (&RULE_VALUE, format!("path modifier {} says nothing", source.modifier_type));
+    let read = |text: &Option<Arc<str>>| {
+        let text = text.as_deref().ok_or_else(absent)?;
+        ReplacementPath::new(text).ok_or_else(|| (&RULE_VALUE, format!("{text:?} is no path")))
+    };
     match &source.modifier_type {
-        PathModifierType::ReplaceFullPath => {
-            source.replace_full_path.clone().map(PathRewrite::Full).ok_or_else(absent)
-        }
-        PathModifierType::ReplacePrefixMatch => {
-            source.replace_prefix_match.clone().map(PathRewrite::Prefix).ok_or_else(absent)
-        }
+        PathModifierType::ReplaceFullPath => read(&source.replace_full_path).map(PathRewrite::Full),
+        PathModifierType::ReplacePrefixMatch => read(&source.replace_prefix_match).map(PathRewrite::Prefix),
         PathModifierType::Other(other) => {
             Err((&RULE_VALUE, format!("path modifier {other} is not supported")))
         }

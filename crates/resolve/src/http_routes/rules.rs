@@ -86,6 +86,7 @@ impl RuleOf {
         meaning.unresolved.extend(filters.unresolved);
         let unasked = filters.unasked.into_iter().map(|(finding, _)| finding);
         filters.dropped.into_iter().chain(unasked).for_each(|finding| meaning.refused(finding));
+        meaning.notes.extend(filters.notes);
         if !matches.is_empty() {
             let name = rule.name.as_ref().map(SectionName::shared);
             meaning.rule = Some(Arc::new(Rule {
@@ -208,6 +209,7 @@ impl BackendReader<'_> {
             };
             meaning.invalid.extend(filters.invalid);
             meaning.unresolved.extend(filters.unresolved);
+            meaning.notes.extend(filters.notes);
             backends.push(WeightedBackend {
                 origin,
                 port: reference.port.map(PortNumber::get),

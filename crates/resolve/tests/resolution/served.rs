@@ -227,8 +227,8 @@ fn modifier(headers: &HeaderModifier) -> String {
 
 fn path_rewrite(path: &PathRewrite) -> String {
     match path {
-        PathRewrite::Full(path) => format!("path {path}"),
-        PathRewrite::Prefix(path) => format!("prefix {path}"),
+        PathRewrite::Full(path) => format!("path {}", path.as_str()),
+        PathRewrite::Prefix(path) => format!("prefix {}", path.as_str()),
     }
 }
 

@@ -7,7 +7,8 @@ use portcullis_api::external_auth::{ExternalAuth, ExternalAuthProtocol, HttpAuth
 use portcullis_api::port::PortNumber;
 use portcullis_model::{self as model, AuthProtocol};
 
-use super::{Fault, header_name};
+use super::Fault;
+use super::headers::header_name;
 use crate::backends::{self, Refusal, Speech};
 use crate::causes::RULE_VALUE;
 use crate::view::View;

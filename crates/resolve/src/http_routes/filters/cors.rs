@@ -6,7 +6,8 @@ use portcullis_api::cors::{Cors, CorsMethod, CorsOrigin};
 use portcullis_api::header::HeaderName as ApiHeaderName;
 use portcullis_model::{self as model, Listed, OriginPattern, Origins};
 
-use super::{Fault, header_name};
+use super::Fault;
+use super::headers::header_name;
 use crate::causes::RULE_VALUE;
 
 /// Source: HTTPCORSFilter.

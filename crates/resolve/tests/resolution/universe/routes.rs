@@ -121,6 +121,7 @@ fn filters() -> Value {
     json!([
         [{"type": "RequestHeaderModifier", "requestHeaderModifier": modifier("X-B")}],
         [{"type": "ResponseHeaderModifier", "responseHeaderModifier": modifier("x-a")}],
+        [{"type": "ResponseHeaderModifier", "responseHeaderModifier": {"remove": ["Connection"]}}],
         [{"type": "RequestRedirect", "requestRedirect": {"scheme": "https"}}],
         [{"type": "URLRewrite", "urlRewrite": {"hostname": "b.test"}}],
         [{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "app", "port": 80}}}],

@@ -1,6 +1,7 @@
 //! The one form of a path that matching, authorisation and forwarding see.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Why a path has no canonical form. The answer is 400.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,8 +21,8 @@ pub enum PathError {
 /// decoding anything.
 ///
 /// Escapes of unreserved characters are decoded once, the others stay with upper-case digits (RFC 3986 §6.2.2),
-/// so `%2F` remains an escape and never a separator; bytes outside ASCII become escapes; then dot segments are
-/// resolved (RFC 3986 §5.2.4). Repeated slashes stay: they are different paths to a backend. An empty path is
+/// so `%2F` remains an escape and never a separator; bytes outside ASCII become escapes, and so does the backslash,
+/// which no URI has and which some backends take for a slash; then dot segments are resolved (RFC 3986 §5.2.4). Repeated slashes stay: they are different paths to a backend. An empty path is
 /// `/`; the `*` of `OPTIONS *` is its own canonical form.
 ///
 /// # Errors
@@ -48,7 +49,7 @@ fn is_plain(path: &[u8]) -> bool {
 }
 
 fn is_special(byte: u8) -> bool {
-    (byte == b'%') | (byte == b'#')
+    (byte == b'%') | (byte == b'#') | (byte == b'\\')
 }
 
 fn normalise_escapes(path: &[u8]) -> Result<String, PathError> {
@@ -64,7 +65,7 @@ fn normalise_escapes(path: &[u8]) -> Result<String, PathError> {
                 if is_unreserved(value) { out.push(value as char) } else { push_escape(&mut out, value) }
             }
             b'#' | 0..=b' ' | 0x7f => return Err(PathError::Byte),
-            0x80.. => push_escape(&mut out, byte),
+            0x80.. | b'\\' => push_escape(&mut out, byte),
             _ => out.push(byte as char),
         }
     }
@@ -111,6 +112,32 @@ fn without_dot_segments(path: &str) -> Option<String> {
 
 fn is_dot_segment(segment: &str) -> bool {
     matches!(segment, "." | "..")
+}
+
+/// What a filter puts in the place of a path, or of a path's prefix: a path in canonical form.
+///
+/// Source: HTTPPathModifier, whose values are any text for the API. What would end the path in a request line, in
+/// Location or in a field (a query, a fragment, a space, a line's end) is none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReplacementPath(Arc<str>);
+
+impl ReplacementPath {
+    /// The path that a text names, from the root even where the text has no slash before it; or nothing.
+    #[must_use]
+    pub fn new(text: &str) -> Option<ReplacementPath> {
+        if text.contains('?') {
+            return None;
+        }
+        let absolute =
+            if text.starts_with('/') { Cow::Borrowed(text) } else { Cow::Owned(format!("/{text}")) };
+        canonical_path(&absolute).ok().map(|path| ReplacementPath(path.into()))
+    }
+
+    /// The path's text, which begins with a slash.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 #[cfg(test)]
@@ -165,6 +192,8 @@ mod tests {
             ("/ä", "/%C3%A4"),
             ("/%c3%a4", "/%C3%A4"),
             ("/%0f%f0", "/%0F%F0"),
+            ("/pub\\..\\adm", "/pub%5C..%5Cadm"),
+            ("/a|b", "/a|b"),
         ] {
             assert_eq!(canonical(given).as_deref(), Ok(expected), "{given}");
         }
@@ -180,6 +209,34 @@ mod tests {
         }
         assert_eq!(canonical("a"), Err(PathError::NotAbsolute));
         assert_eq!(canonical("**"), Err(PathError::NotAbsolute));
+    }
+
+    /// Whatever stands in a filter, a request stays one request and Location one field.
+    #[test]
+    fn a_replacement_cannot_end_the_path() {
+        for text in [
+            "/a HTTP/1.1\r\nHost: b\r\n\r\nGET /c",
+            "/a\r\nSet-Cookie: b",
+            "/a\n",
+            "/a b",
+            "/a\tb",
+            "/a\0",
+            "/a?b",
+            "/a#b",
+            "/%zz",
+            "?",
+        ] {
+            assert_eq!(ReplacementPath::new(text), None, "{text:?}");
+        }
+        for (text, path) in
+            [("", "/"), ("/", "/"), ("a", "/a"), ("/a/../b/", "/b/"), ("/%61/ä", "/a/%C3%A4"), ("//a", "//a")]
+        {
+            assert_eq!(
+                ReplacementPath::new(text).as_ref().map(ReplacementPath::as_str),
+                Some(path),
+                "{text:?}"
+            );
+        }
     }
 
     #[test]
