@@ -5,7 +5,9 @@
 mod ancestors;
 mod meaning;
 mod outcome;
+mod room;
 mod targets;
 
 pub(crate) use outcome::{PolicyOutcome, refused_status};
+pub(crate) use room::Unapplied;
 pub(crate) use targets::BackendTls;

@@ -37,6 +37,9 @@ causes! {
     BUNDLE_VERSION_UNKNOWN = "PC0345" Warning "UnsupportedVersion",
         "the cluster's Gateway API CRDs are of a release that is not known",
         "install the CRDs of a release from v1.4 to v1.7; what is read of others is understood as far as it is known";
+    GATEWAY_POLICY_UNAPPLIED = "PC0346" Error "NoRoomInStatus",
+        "a policy has no room in its status for this Gateway, so that it is not in effect here and its backends get no traffic",
+        "remove entries from the policy's status.ancestors that their controllers have left there, or split the policy";
     CLASS_MISSING = "PC0303" Warning "",
         "the Gateway's class does not exist or is not ours",
         "create a GatewayClass of this name, or correct spec.gatewayClassName";

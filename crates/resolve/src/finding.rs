@@ -126,5 +126,7 @@ pub(crate) mod condition {
     pub(crate) const PARTIALLY_INVALID: &str = "PartiallyInvalid";
     pub(crate) const SUPPORTED_VERSION: &str = "SupportedVersion";
     pub(crate) const ADDRESSES_ASSIGNED: &str = "AddressesAssigned";
+    /// A type of our own, as the API has none.
+    pub(crate) const POLICY_NOT_APPLIED: &str = "portcullis.dev/PolicyNotApplied";
     pub(crate) const INSECURE_FRONTEND: &str = "InsecureFrontendValidationMode";
 }

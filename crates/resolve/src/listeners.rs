@@ -14,6 +14,7 @@ mod overlaps;
 mod served;
 mod state;
 mod status;
+mod withheld;
 
 pub use claim::Protocol;
 pub(crate) use decisions::{Decision, Decisions};

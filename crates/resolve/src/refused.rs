@@ -36,7 +36,7 @@ impl Query for RefusedOutcome {
             Kind::ListenerSet => listener_set(view, &self.key, refusal),
             Kind::BackendTlsPolicy => {
                 let conditions = verdicts(refusal, &[(condition::ACCEPTED, "Invalid")]);
-                let status = refused_status(view, &self.key, refusal, &conditions);
+                let status = refused_status(view, &self.key, &conditions);
                 (!status.ancestors.is_empty()).then_some(Status::Policy(status))
             }
             kind if kind.is_route() => route(view, &self.key, refusal),

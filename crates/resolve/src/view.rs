@@ -19,7 +19,7 @@ use portcullis_api::secret::Secret;
 use portcullis_api::{Kind, Object, ObjectKey};
 use portcullis_model::BindAddress;
 use portcullis_store::{
-    BindOutcome, BindPoint, Bucket, PublishedAddress, Refusal, ReportKey, Store, Transport,
+    AncestorEntry, BindOutcome, BindPoint, Bucket, PublishedAddress, Refusal, ReportKey, Store, Transport,
 };
 
 use crate::engine::Engine;
@@ -165,6 +165,12 @@ impl<'a> View<'a> {
     pub(crate) fn is_served(&self, kind: Kind) -> bool {
         self.memo.note_input(Input::Report(ReportKey::Unserved));
         self.store.is_served(kind)
+    }
+
+    /// The entries of a policy's `status.ancestors`, ours among them.
+    pub(crate) fn ancestors(&self, policy: &ObjectKey) -> &'a [AncestorEntry] {
+        self.memo.note_input(Input::Report(ReportKey::Ancestors(policy.clone())));
+        self.store.ancestors(policy)
     }
 
     /// The bundle versions that the cluster's CRDs tell; `None` from files.

@@ -24,7 +24,8 @@ pub use bucket::{Bucket, By};
 pub use change::{Change, ChangeSet};
 pub use references::{SERVICE_NAME, each_target};
 pub use report::{
-    BindFailure, BindOutcome, BindPoint, PublishedAddress, Refusal, Report, ReportKey, Transport,
+    AncestorEntry, BindFailure, BindOutcome, BindPoint, PublishedAddress, Refusal, Report, ReportKey,
+    Transport,
 };
 pub use store::Store;
 

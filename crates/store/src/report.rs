@@ -1,5 +1,6 @@
 //! What engines say back, so that statuses tell what is served and not what was hoped.
 
+use portcullis_api::kind::GATEWAY_API;
 use portcullis_api::{Diagnostic, Kind, ObjectKey};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -28,6 +29,9 @@ pub enum Report {
     /// The bundle version that each of a cluster's Gateway API CRDs tells, none where it tells none; nothing where the
     /// CRDs may not be read. Files hold objects, not their definitions: they have no such report.
     BundleVersions(Arc<BTreeMap<Kind, Option<Arc<str>>>>),
+    /// The entries of a policy's `status.ancestors`, by whomever they are: the list has an end, and what finds no room
+    /// in it is not in effect. Without this report there are none.
+    Ancestors(ObjectKey, Arc<[AncestorEntry]>),
     /// A cluster holds an object that admission refuses: it was stored under an older or looser CRD. The store has
     /// no object of this key then.
     Refused(ObjectKey, Arc<Refusal>),
@@ -82,8 +86,40 @@ pub enum ReportKey {
     Unserved,
     /// The bundle versions of CRDs.
     BundleVersions,
+    /// The entries of a policy's status.
+    Ancestors(ObjectKey),
     /// That an object is refused.
     Refused(ObjectKey),
+}
+
+/// An entry of `status.ancestors`: a controller has said how a policy fares at something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AncestorEntry {
+    /// Whose entry it is.
+    pub controller: Arc<str>,
+    /// What it is about; nothing if that is of no kind that is known.
+    pub ancestor: Option<ObjectKey>,
+}
+
+impl AncestorEntry {
+    /// The entries of a policy's status as it is written, as far as they can be read. `namespace` is the policy's own.
+    ///
+    /// Source: `PolicyAncestorStatus` field documentation.
+    pub fn read(status: &Value, namespace: &Arc<str>) -> Arc<[Self]> {
+        let entries = status.get("ancestors").and_then(Value::as_array);
+        let read = |entry: &Value| {
+            let text = |field: &str| entry.pointer(field).and_then(Value::as_str);
+            let group = text("/ancestorRef/group").unwrap_or(GATEWAY_API);
+            let kind = Kind::of(group, text("/ancestorRef/kind").unwrap_or("Gateway"));
+            let namespace = text("/ancestorRef/namespace").map_or_else(|| Arc::clone(namespace), Arc::from);
+            let ancestor = kind.zip(text("/ancestorRef/name"));
+            Self {
+                controller: text("/controllerName").unwrap_or_default().into(),
+                ancestor: ancestor.map(|(kind, name)| ObjectKey::new(kind, namespace, name)),
+            }
+        };
+        entries.into_iter().flatten().map(read).collect()
+    }
 }
 
 /// An address at which clients reach us.
@@ -152,6 +188,7 @@ impl Report {
             Self::Published(_) => ReportKey::Published,
             Self::Unserved(_) => ReportKey::Unserved,
             Self::BundleVersions(_) => ReportKey::BundleVersions,
+            Self::Ancestors(policy, _) => ReportKey::Ancestors(policy.clone()),
             Self::Refused(object, _) => ReportKey::Refused(object.clone()),
         }
     }

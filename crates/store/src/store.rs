@@ -2,7 +2,8 @@
 
 use crate::index::Index;
 use crate::{
-    BindOutcome, BindPoint, Bucket, Change, ChangeSet, PublishedAddress, Refusal, Report, ReportKey,
+    AncestorEntry, BindOutcome, BindPoint, Bucket, Change, ChangeSet, PublishedAddress, Refusal, Report,
+    ReportKey,
 };
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -129,6 +130,14 @@ impl Store {
         match self.report(&ReportKey::BundleVersions) {
             Some(Report::BundleVersions(versions)) => Some(versions),
             _ => None,
+        }
+    }
+
+    /// The entries of a policy's `status.ancestors`.
+    pub fn ancestors(&self, policy: &ObjectKey) -> &[AncestorEntry] {
+        match self.report(&ReportKey::Ancestors(policy.clone())) {
+            Some(Report::Ancestors(_, entries)) => entries,
+            _ => &[],
         }
     }
 

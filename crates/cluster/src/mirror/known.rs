@@ -8,8 +8,8 @@ use crate::batch::{Held, Seen};
 use crate::kinds::{Extent, extent, has_status_of_ours};
 use crate::raw::Raw;
 use portcullis_api::{Kind, Object, ObjectKey};
-use portcullis_store::SERVICE_NAME;
-use portcullis_store::{Change, Report, ReportKey};
+use portcullis_store::{AncestorEntry, Change, Report, ReportKey, SERVICE_NAME};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// An object that has been handed on.
@@ -140,9 +140,23 @@ impl Mirror {
     }
 
     fn see(&mut self, key: &ObjectKey, held: Option<Held>) {
+        if key.kind == Kind::BackendTlsPolicy {
+            self.tell_ancestors(key, held.as_ref());
+        }
         if has_status_of_ours(key.kind) {
             self.batch.seen.push(Seen { key: key.clone(), held });
         }
+    }
+
+    /// Says whose entries stand in a policy's status: there may be no room for ours.
+    fn tell_ancestors(&mut self, policy: &ObjectKey, held: Option<&Held>) {
+        let status = held.and_then(|held| held.status.as_deref()).unwrap_or(&Value::Null);
+        let entries = AncestorEntry::read(status, &policy.namespace);
+        self.batch.changes.push(if entries.is_empty() {
+            Change::Retract(ReportKey::Ancestors(policy.clone()))
+        } else {
+            Change::Report(Report::Ancestors(policy.clone(), entries))
+        });
     }
 
     fn count_endpoints(&mut self, service: Option<&ObjectKey>, is_more: bool) {

@@ -28,6 +28,7 @@ impl Level {
                 "AddressesAssigned",
                 "InsecureFrontendValidationMode",
                 "DefaultGateway",
+                "portcullis.dev/PolicyNotApplied",
             ],
             Self::Object(Kind::Backend) => &["Accepted"],
             Self::Object(_) => &["Accepted", "Programmed"],

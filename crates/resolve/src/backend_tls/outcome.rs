@@ -1,16 +1,14 @@
 //! What is said about a policy.
 
-use std::collections::BTreeSet;
-
 use portcullis_api::k8s_openapi::api::core::v1::ServicePort;
 use portcullis_api::references::PolicyTargetRef;
-use portcullis_api::status::{Condition, ControllerName, PolicyAncestorStatus, PolicyStatus};
+use portcullis_api::status::{Condition, PolicyAncestorStatus, PolicyStatus};
 use portcullis_api::{FieldPath, Kind, ObjectKey};
-use portcullis_store::Refusal;
 
-use super::ancestors::{GatewaysTo, reference};
+use super::ancestors::reference;
 use super::meaning::{Meaning, PolicyMeaning};
-use super::targets::{Claimants, Target, targets, written_targets};
+use super::room::Concerned;
+use super::targets::{Claimants, Target};
 use crate::causes::{POLICY_CONFLICTED, POLICY_INVALID, POLICY_TARGET};
 use crate::finding::{Conditions, Finding, condition, messages};
 use crate::memo::Query;
@@ -36,7 +34,7 @@ impl Query for PolicyOutcome {
             policy.spec.target_refs.len(),
             &meaning,
         );
-        let status = status(view, targets(&self.key, &policy), &conditions);
+        let status = status(view, &self.key, &conditions);
         let mut findings = faults;
         findings.extend(meaning.refusals.iter().chain(&meaning.unresolved).chain(&meaning.notes).cloned());
         Outcome::new(&self.key, Some(Status::Policy(status)), &findings)
@@ -44,22 +42,14 @@ impl Query for PolicyOutcome {
 }
 
 /// The status of a policy that admission refuses.
-pub(crate) fn refused_status(
-    view: &View<'_>,
-    key: &ObjectKey,
-    refusal: &Refusal,
-    conditions: &[Condition],
-) -> PolicyStatus {
-    status(view, written_targets(key, refusal), conditions)
+pub(crate) fn refused_status(view: &View<'_>, key: &ObjectKey, conditions: &[Condition]) -> PolicyStatus {
+    status(view, key, conditions)
 }
 
-/// The same conditions for each Gateway that leads to a target.
-fn status(view: &View<'_>, targets: impl Iterator<Item = Target>, conditions: &[Condition]) -> PolicyStatus {
-    let mut gateways: BTreeSet<(ObjectKey, ControllerName)> = BTreeSet::new();
-    for Target { backend, .. } in targets {
-        gateways.extend(view.get(&GatewaysTo { backend }).iter().cloned());
-    }
-    let ancestors = gateways.iter().filter_map(|(gateway, controller)| {
+/// The same conditions for each Gateway that leads to a target and has room in the list.
+fn status(view: &View<'_>, policy: &ObjectKey, conditions: &[Condition]) -> PolicyStatus {
+    let concerned = view.get(&Concerned { policy: policy.clone() });
+    let ancestors = concerned.listed.iter().filter_map(|(gateway, controller)| {
         Some(PolicyAncestorStatus {
             ancestor_ref: reference(gateway)?,
             controller_name: controller.clone(),

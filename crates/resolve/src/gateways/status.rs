@@ -10,10 +10,12 @@ use portcullis_store::{BindFailure, BindOutcome, PublishedAddress};
 
 use super::addresses::Place;
 use super::{Addresses, ClientCertificate, OurGateway, Standing, is_eligible};
+use crate::backend_tls::Unapplied;
 use crate::causes::{
     ADDRESS_NOT_ASSIGNED, ADDRESS_NOT_USABLE, ADDRESSES_NOT_ASSIGNED, ADDRESSES_PARTLY_ASSIGNED,
     CLASS_MISSING, CLASS_REFUSED, CLIENT_VALIDATION_INSECURE, Cause, DEFAULT_GATEWAY_NO_EFFECT,
-    GATEWAY_INVALID, GATEWAY_LISTENERS_NOT_RESOLVED, GATEWAY_LISTENERS_NOT_VALID, NAMESPACE_SELECTOR,
+    GATEWAY_INVALID, GATEWAY_LISTENERS_NOT_RESOLVED, GATEWAY_LISTENERS_NOT_VALID, GATEWAY_POLICY_UNAPPLIED,
+    NAMESPACE_SELECTOR,
 };
 use crate::client_validation::is_insecure;
 use crate::finding::{Conditions, Finding, condition, messages};
@@ -121,6 +123,7 @@ impl Query for GatewayOutcome {
         writer.resolved();
         writer.addresses_assigned();
         writer.insecure(&gateway);
+        writer.unapplied();
         writer.notes(&gateway);
         let Writer { conditions, mut findings, .. } = writer;
         findings.extend(listeners::findings(view, &self.key));
@@ -292,6 +295,21 @@ impl Writer<'_> {
             self.conditions.yes(condition::INSECURE_FRONTEND, "ConfigurationChanged", cause.rule.summary);
             self.findings.push(Finding::plain(cause, FieldPath::of("spec").fields("tls.frontend")));
         }
+    }
+
+    /// Only while True. Source: `PolicyStatus.ancestors` field documentation.
+    fn unapplied(&mut self) {
+        let policies = self.view.get(&Unapplied { gateway: self.key.clone() });
+        let cause = &GATEWAY_POLICY_UNAPPLIED;
+        let without_room = |policy: &ObjectKey| {
+            let message = format!("{policy} has no room in its status for this Gateway and is not in effect");
+            Finding::new(cause, FieldPath::of("spec"), message)
+        };
+        let findings: Vec<Finding> = policies.iter().map(without_room).collect();
+        if !findings.is_empty() {
+            self.conditions.yes(condition::POLICY_NOT_APPLIED, cause.reason, messages(&findings));
+        }
+        self.findings.extend(findings);
     }
 
     fn notes(&mut self, gateway: &Gateway) {

@@ -10,7 +10,9 @@ use portcullis_model::{BindAddress, HostPattern, Listener, ListenerId, ListenerP
 use super::claim::Protocol;
 use super::decisions::Decisions;
 use super::declared::DeclaredListeners;
+use super::withheld::Withheld;
 use crate::attachment::ListenerRoutes;
+use crate::backend_tls::Unapplied;
 use crate::certificates::ListenerTls;
 use crate::gateways::{ClientCertificate, GroupOf, IsServed};
 use crate::listener_sets::GroupSets;
@@ -45,7 +47,9 @@ impl Query for ServedListener {
         let listener = listeners.get(index)?;
         let attached = view.get(&ListenerRoutes { owner: self.owner.clone(), name: Arc::clone(&self.name) });
         let server = || view.get(&ListenerTls { owner: self.owner.clone(), index }).server.clone();
-        let l4 = || attached.all(ServedRoute::l4);
+        let unapplied = Unapplied { gateway: self.gateway.clone() };
+        let withheld = Withheld { view, policies: view.get(&unapplied) };
+        let l4 = || withheld.l4(attached.all(ServedRoute::l4));
         let protocol = match listener.protocol? {
             Protocol::Http => ListenerProtocol::Http,
             Protocol::Https => ListenerProtocol::Https(server()),
@@ -70,8 +74,8 @@ impl Query for ServedListener {
                 .as_ref()
                 .and_then(|one| one.as_ref().ok())
                 .cloned(),
-            routes: attached.all(ServedRoute::http),
-            grpc_routes: attached.all(ServedRoute::grpc),
+            routes: withheld.requests(attached.all(ServedRoute::http)),
+            grpc_routes: withheld.requests(attached.all(ServedRoute::grpc)),
         }))
     }
 }

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use portcullis_api::{Kind, Object, ObjectKey, admit};
-use portcullis_store::{BindFailure, BindOutcome, BindPoint, Change, PublishedAddress, Report, Transport};
+use portcullis_store::{
+    AncestorEntry, BindFailure, BindOutcome, BindPoint, Change, PublishedAddress, Report, Transport,
+};
 use serde_json::{Map, Value, json};
 
 /// The class of every Gateway that names none, and the address of every Gateway that asks for none.
@@ -43,7 +45,7 @@ fn kind_of(name: &str) -> Result<Kind, String> {
     Kind::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or_else(|| format!("{name} is no kind"))
 }
 
-/// `addresses: [IP…]`, `unserved: [kind…]`, `bundle versions: {kind: version or null…}`, `published: [IP or name…]`, `GATEWAY allotted: [IP…]`, `GATEWAY taken: [IP…]`, `GATEWAY services: [IP…]`, or `IP:port: bound|pending|in use|not permitted|not local`.
+/// `addresses: [IP…]`, `unserved: [kind…]`, `bundle versions: {kind: version or null…}`, `published: [IP or name…]`, `GATEWAY allotted: [IP…]`, `GATEWAY taken: [IP…]`, `GATEWAY services: [IP…]`, `POLICY ancestors: [entry of the status…]`, or `IP:port: bound|pending|in use|not permitted|not local`.
 fn report(point: &str, outcome: &Value) -> Result<Report, String> {
     let texts: Vec<&str> = outcome.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let ips = || {
@@ -69,6 +71,11 @@ fn report(point: &str, outcome: &Value) -> Result<Report, String> {
             let versions: Result<_, String> =
                 outcome.as_object().into_iter().flatten().map(version).collect();
             return Ok(Report::BundleVersions(Arc::new(versions?)));
+        }
+        Some((policy, "ancestors")) => {
+            let policy = key_of(&format!("BackendTLSPolicy/{policy}"))?;
+            let entries = AncestorEntry::read(&json!({"ancestors": outcome}), &policy.namespace);
+            return Ok(Report::Ancestors(policy, entries));
         }
         Some((gateway, "allotted")) => {
             return Ok(Report::Allotted(key_of(&format!("Gateway/{gateway}"))?, ips()?));

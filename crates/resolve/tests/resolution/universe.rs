@@ -83,9 +83,10 @@ const SUBJECTS: &[Subject] = &[
     Subject { key: "Secret/other/cert", make: others::secret, weight: 1 },
     Subject { key: "Namespace/other", make: others::namespace, weight: 1 },
     Subject { key: "GatewayClass/portcullis", make: others::class, weight: 1 },
-    Subject { key: "GatewayClass/vendor", make: others::class, weight: 1 },
+    Subject { key: "GatewayClass/vendor", make: others::class, weight: 2 },
     Subject { key: "report", make: others::report, weight: 4 },
     Subject { key: "report", make: others::bundle_versions, weight: 1 },
+    Subject { key: "report", make: others::ancestors, weight: 2 },
 ];
 
 pub(crate) fn edit() -> impl Strategy<Value = Edit> {

@@ -16,12 +16,16 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use crate::{
+    client::get,
     site::{SITE, route},
     stage::{Stage, our_parent, status, verdict},
 };
 
 /// How often a rival writes: no writer of ours has the object for itself any longer.
 const PERIOD: Duration = Duration::from_millis(10);
+
+/// The controller that writes beside ours.
+const RIVAL: &str = "example.com/rival";
 
 /// How soon our status follows nevertheless, with a rival and on a busy machine.
 const SOON: Duration = Duration::from_secs(10);
@@ -31,7 +35,7 @@ const SOON: Duration = Duration::from_secs(10);
 #[tokio::test(flavor = "multi_thread")]
 async fn what_others_write_survives_and_ours_follows() {
     let Some(mut stage) = Stage::start("rivals").await else { return };
-    stage.serve_site().await;
+    let address = stage.serve_site().await;
     let routes = stage.objects("v1", "HTTPRoute", SITE);
     let gateways = stage.objects("v1", "Gateway", SITE);
     let route_rival = Rival::start(routes.clone(), "bystander", entry_of_a_rival);
@@ -70,6 +74,58 @@ async fn what_others_write_survives_and_ours_follows() {
     assert_eq!(status(&route)["parents"].as_array().unwrap().len(), 2, "one entry each");
     let gateway = gateways.get("web").await.unwrap();
     assert_eq!(verdict(status(&gateway), "Programmed"), Some("True"));
+    a_full_list_of_ancestors_has_no_room(&stage, &address).await;
+}
+
+/// Where others fill a policy's list, the policy is not in effect: its backend gets nothing, and the Gateway says so until
+/// there is room.
+async fn a_full_list_of_ancestors_has_no_room(stage: &Stage, address: &str) {
+    let policies = stage.objects("v1", "BackendTLSPolicy", SITE);
+    let fill = async |entries: usize| {
+        let ancestors: Vec<Value> = (0..entries).map(ancestor).collect();
+        let patch = Patch::Merge(json!({"status": {"ancestors": ancestors}}));
+        policies.patch_status("full", &PatchParams::default(), &patch).await.unwrap();
+    };
+    // Targets nothing at first, so that nobody is in the list before it is full.
+    stage.cluster.apply(&policy("nothing")).unwrap();
+    fill(16).await;
+    stage.cluster.apply(&policy("echo")).unwrap();
+    let told = |status: &Value| verdict(status, "portcullis.dev/PolicyNotApplied") == Some("True");
+    stage.when("Gateway", SITE, "web", "aware that a policy is not applied", told).await;
+    let answered = get(address, "h9.example", "/").await.unwrap().0;
+    let policy = policies.get("full").await.unwrap();
+    let entries = status(&policy)["ancestors"].as_array().unwrap();
+    assert_eq!((answered, entries.len()), (500, 16));
+    assert!(entries.iter().all(|entry| entry["controllerName"] == RIVAL), "{entries:?}");
+
+    fill(15).await;
+    let listed = |status: &Value| {
+        let entries = status["ancestors"].as_array();
+        entries.is_some_and(|entries| entries.iter().any(|entry| entry["ancestorRef"]["name"] == "web"))
+    };
+    stage.when("BackendTLSPolicy", SITE, "full", "in effect", listed).await;
+    let untold = |status: &Value| verdict(status, "portcullis.dev/PolicyNotApplied").is_none();
+    stage.when("Gateway", SITE, "web", "of no policy that is not applied", untold).await;
+}
+
+fn policy(target: &str) -> String {
+    format!(
+        "apiVersion: gateway.networking.k8s.io/v1
+kind: BackendTLSPolicy
+metadata: {{namespace: {SITE}, name: full}}
+spec:
+  targetRefs: [{{group: '', kind: Service, name: {target}}}]
+  validation: {{hostname: echo.example, wellKnownCACertificates: System}}
+"
+    )
+}
+
+fn ancestor(index: usize) -> Value {
+    json!({
+        "ancestorRef": {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": format!("other-{index}")},
+        "controllerName": RIVAL,
+        "conditions": [condition("Accepted", 1)],
+    })
 }
 
 /// A writer that reads, checks, changes and writes without rest, as controllers shall: against the version it read.
@@ -120,13 +176,12 @@ impl Rival {
 
 /// An entry of another controller, under a parent of the same name; every twentieth write forgets all others.
 fn entry_of_a_rival(status: &mut Value, write: Option<usize>) -> Value {
-    const CONTROLLER: &str = "example.com/rival";
     let parents = status["parents"].as_array_mut().unwrap();
-    let place = parents.iter().position(|parent| parent["controllerName"] == CONTROLLER);
+    let place = parents.iter().position(|parent| parent["controllerName"] == RIVAL);
     let Some(write) = write else { return place.map_or(Value::Null, |place| parents[place].clone()) };
     let entry = json!({
         "parentRef": {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "web"},
-        "controllerName": CONTROLLER,
+        "controllerName": RIVAL,
         "conditions": [condition("Accepted", write), condition("example.com/Odd", write)],
     });
     match place {

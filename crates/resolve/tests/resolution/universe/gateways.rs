@@ -30,7 +30,7 @@ pub(super) fn gateway(name: &'static str, picks: &mut Picks<'_>) -> Value {
         gateway[field] = picks.value(options);
     }
     for (odds, field, options) in [
-        (6, "gatewayClassName", json!(["missing", "vendor", "portcullis"])),
+        (6, "gatewayClassName", json!(["vendor", "missing", "vendor", "portcullis"])),
         (
             9,
             "tls",

@@ -169,3 +169,9 @@ pub(super) fn bundle_versions(_: &'static str, picks: &mut Picks<'_>) -> Value {
     let versions = json!([{"Gateway": "v1.7.0", "HTTPRoute": "v1.3.0"}, {"Gateway": "v1.7.0"}, {}]);
     json!({"bundle versions": picks.value(versions)})
 }
+
+pub(super) fn ancestors(_: &'static str, picks: &mut Picks<'_>) -> Value {
+    let entry = json!({"ancestorRef": {"name": "x"}, "controllerName": "acme.io/controller"});
+    let entries = vec![entry; *picks.of(&[16, 0, 15])];
+    json!({"tls ancestors": entries})
+}
