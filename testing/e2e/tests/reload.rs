@@ -3,6 +3,8 @@
 //!
 //! Every answer is checked against the versions that were valid between its request and its end; no
 //! connection may end; a change is served within 20 ms in the mean, counted from its file's rename.
+//!
+//! And 100 WebSockets that nothing of it concerns, through 2,000 changes.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,
@@ -16,6 +18,8 @@
 mod clients;
 #[path = "reload/versions.rs"]
 mod versions;
+#[path = "reload/websockets.rs"]
+mod websockets;
 #[path = "reload/world.rs"]
 mod world;
 

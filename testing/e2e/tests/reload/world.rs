@@ -196,7 +196,7 @@ impl World {
     }
 
     /// Writes a file as careful tools do: beside its place, then renamed into it.
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         replace(&self.folder.path().join(name), text);
     }
 
