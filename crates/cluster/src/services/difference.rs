@@ -134,8 +134,13 @@ fn service_name(store: &Store, gateway: &Gateway) -> Option<String> {
 /// Whether an object was made by us for this Gateway.
 pub(super) fn belongs_to(metadata: &ObjectMeta, gateway: &Gateway) -> bool {
     let uid = gateway.metadata.uid.as_deref();
-    let owners = metadata.owner_references.as_deref().unwrap_or_default();
-    is_made_by_us(metadata) && owners.iter().any(|owner| uid == Some(owner.uid.as_str()))
+    owners(metadata).any(|owner| uid == Some(owner))
+}
+
+/// The uids of the owners of an object that we made; none of others.
+pub(super) fn owners(metadata: &ObjectMeta) -> impl Iterator<Item = &str> {
+    let owners = metadata.owner_references.as_deref().filter(|_| is_made_by_us(metadata));
+    owners.unwrap_or_default().iter().map(|owner| owner.uid.as_str())
 }
 
 fn is_made_by_us(metadata: &ObjectMeta) -> bool {

@@ -1,13 +1,13 @@
 //! Which addresses of the ServiceCIDR Gateways have: those of their own Services.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use portcullis_api::{Kind, Object, ObjectKey};
 use portcullis_store::{Change, ChangeSet, Report, ReportKey, Store};
 
-use super::difference::belongs_to;
+use super::difference::owners;
 use crate::addresses::{differences, is_ours};
 
 /// Follows the addresses that the API server gives the Services of Gateways.
@@ -44,22 +44,29 @@ impl InCluster {
 
 /// The addresses by Gateway, of those that ask for any: nobody else's status tells them.
 fn addresses(store: &Store, controllers: &[Arc<str>]) -> BTreeMap<ObjectKey, Arc<[IpAddr]>> {
-    let mut known = BTreeMap::new();
-    for object in store.list(Kind::Gateway) {
-        let Object::Gateway(gateway) = object else { continue };
-        let asks = gateway.spec.addresses.iter().any(|entry| entry.routability.is_some());
-        if !asks || !is_ours(store, gateway, controllers) {
-            continue;
-        }
-        let services = store.list(Kind::Service).filter_map(|object| match object {
-            Object::Service(service) if belongs_to(&service.metadata, gateway) => service.spec.as_ref(),
-            _ => None,
-        });
-        let ips = services.flat_map(|spec| spec.cluster_ips.iter().flatten());
-        let ips: Arc<[IpAddr]> = ips.filter_map(|ip| ip.parse().ok()).collect();
-        if !ips.is_empty() {
-            known.insert(object.key(), ips);
-        }
+    let asking = asking(store, controllers);
+    let mut known: BTreeMap<ObjectKey, Vec<IpAddr>> = BTreeMap::new();
+    if asking.is_empty() {
+        return BTreeMap::new();
     }
-    known
+    for object in store.list(Kind::Service) {
+        let Object::Service(service) = object else { continue };
+        let gateway = owners(&service.metadata).find_map(|owner| asking.get(owner));
+        let Some((gateway, spec)) = gateway.zip(service.spec.as_ref()) else { continue };
+        let ips = spec.cluster_ips.iter().flatten().filter_map(|ip| ip.parse::<IpAddr>().ok());
+        known.entry(gateway.clone()).or_default().extend(ips);
+    }
+    known.retain(|_, ips| !ips.is_empty());
+    known.into_iter().map(|(gateway, ips)| (gateway, ips.into())).collect()
+}
+
+/// The Gateways of ours that ask for a routability, by uid.
+fn asking<'a>(store: &'a Store, controllers: &[Arc<str>]) -> HashMap<&'a str, ObjectKey> {
+    let gateways = store.list(Kind::Gateway).filter_map(|object| {
+        let Object::Gateway(gateway) = object else { return None };
+        let asks = gateway.spec.addresses.iter().any(|entry| entry.routability.is_some());
+        let is_asking = asks && is_ours(store, gateway, controllers);
+        Some((gateway.metadata.uid.as_deref()?, object.key())).filter(|_| is_asking)
+    });
+    gateways.collect()
 }
