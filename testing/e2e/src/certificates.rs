@@ -3,7 +3,10 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, PKCS_ECDSA_P256_SHA256,
+    SignatureAlgorithm,
+};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -36,9 +39,15 @@ impl Authority {
     /// A certificate for these names.
     #[must_use]
     pub fn issue(&self, names: &[&str]) -> Pair {
+        self.issue_signing(names, &PKCS_ECDSA_P256_SHA256)
+    }
+
+    /// A certificate for these names, with a key that signs like this.
+    #[must_use]
+    pub fn issue_signing(&self, names: &[&str], algorithm: &'static SignatureAlgorithm) -> Pair {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let params = CertificateParams::new(names).expect("the names are valid");
-        let key = KeyPair::generate().expect("keys can be made");
+        let key = KeyPair::generate_for(algorithm).expect("keys can be made");
         let certificate = params.signed_by(&key, &self.issuer).expect("it signs");
         Pair { certificate: certificate.pem(), key: key.serialize_pem(), der: certificate.der().clone() }
     }
