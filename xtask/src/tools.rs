@@ -22,6 +22,8 @@ pub(crate) const GO: Tool = Tool { program: "go", package: "golang-go" };
 pub(crate) const IP: Tool = Tool { program: "ip", package: "iproute2" };
 /// For TLS handshakes in tests.
 pub(crate) const OPENSSL: Tool = Tool { program: "openssl", package: "openssl" };
+/// A browser.
+pub(crate) const CHROMIUM: Tool = Tool { program: "chromium", package: "chromium" };
 /// The peer that the proxy is measured beside, and the backend of both.
 pub(crate) const NGINX: Tool = Tool { program: "nginx", package: "nginx-light" };
 /// Load over HTTP/1.1.
