@@ -21,6 +21,7 @@ impl Backend {
         let address = listener.local_addr().expect("a bound socket has an address");
         let over = Arc::new(AtomicBool::new(false));
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}", name.len());
+        let answer = Arc::from(answer.into_bytes());
         let ended = Arc::clone(&over);
         thread::spawn(move || accept(&listener, &answer, &ended));
         Backend { address, over }
@@ -34,13 +35,13 @@ impl Drop for Backend {
     }
 }
 
-fn accept(listener: &TcpListener, answer: &str, over: &AtomicBool) {
+fn accept(listener: &TcpListener, answer: &Arc<[u8]>, over: &AtomicBool) {
     while let Ok((stream, _)) = listener.accept() {
         if over.load(Ordering::Relaxed) {
             return;
         }
-        let answer = answer.to_owned();
-        thread::spawn(move || serve(stream, answer.as_bytes()));
+        let answer = Arc::clone(answer);
+        thread::spawn(move || serve(stream, &answer));
     }
 }
 

@@ -53,7 +53,7 @@ struct World {
 
 impl World {
     fn start() -> World {
-        let backends = [Backend::named("short"), Backend::named(&"long".repeat(1 << 18))];
+        let backends = [Backend::named("short"), Backend::named(&"long".repeat(1 << 16))];
         let port = ports::free();
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("all.yaml"), resources(port, &backends)).unwrap();

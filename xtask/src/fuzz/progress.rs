@@ -51,6 +51,7 @@ impl Progress {
                 Ok(line) => match self.take(&line) {
                     Some(true) => news = Instant::now(),
                     Some(false) => {}
+                    None if line.starts_with('\t') => {} // names of functions that are new, without their names
                     None => eprintln!("{line}"),
                 },
                 Err(RecvTimeoutError::Timeout) => {}
