@@ -215,6 +215,43 @@ fn an_upgrade_is_a_tunnel_only_after_101() {
     assert_eq!(client.rest(), "");
 }
 
+/// Until a backend has said 101 nothing is a tunnel: what a client sends behind its upgrade is the next request, which
+/// rules take or do not, and never bytes that a backend gets as they are.
+#[test]
+fn what_follows_an_upgrade_that_is_not_taken_is_the_next_request() {
+    let backend = Backend::scripted(|connection| {
+        let head = connection.request().unwrap();
+        assert!(head.starts_with("GET /ws "), "{head}");
+        connection.answer("no upgrade here");
+        while let Some(head) = connection.request() {
+            assert!(head.starts_with("GET /ws/next "), "{head}");
+            connection.answer("next");
+        }
+    });
+    let running = Running::start(
+        &Gateway::new().http("a", Rules::new().to("/ws", "web")).backend("web", &[backend.address]),
+    );
+    for protocol in ["websocket", "x"] {
+        let mut client = running.client();
+        client.send(format!(
+            "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n\r\n\
+             GET /admin HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n\
+             GET /ws/next HTTP/1.1\r\nHost: a\r\n\r\n"
+        ));
+        assert_eq!(client.answer().body, "no upgrade here");
+        assert_eq!(client.answer().status, 404, "by the rules");
+        assert_eq!(client.answer().body, "next");
+        let mut client = running.client();
+        client.send(format!(
+            "GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n\r\n\
+             \x01\x05frame\r\n\r\n"
+        ));
+        assert_eq!(client.answer().body, "no upgrade here");
+        assert_eq!(client.answer().status, 400, "a frame is no request");
+        assert_eq!(client.rest(), "");
+    }
+}
+
 #[test]
 fn a_client_that_ends_its_half_still_gets_its_answer() {
     let backend = Backend::named("web");

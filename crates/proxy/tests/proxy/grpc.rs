@@ -107,6 +107,42 @@ fn trailers_only_answers_pass_unchanged() {
     });
 }
 
+/// A stream that fails after messages says so in its trailers, which pass as they are, to calls over HTTP/1.1 backends'
+/// words too: `grpc-status-details-bin` and whatever else there is.
+#[test]
+fn trailers_of_a_stream_that_fails_midway_pass_unchanged() {
+    const MESSAGES: [&[u8]; 2] = [b"\0\0\0\0\x01a", b"\0\0\0\0\x01b"];
+    const TRAILERS: [(&str, &str); 4] = [
+        ("grpc-status", "10"),
+        ("grpc-message", "lost%20the%20race"),
+        ("grpc-status-details-bin", "CAoSBGxvc3Q"),
+        ("x-own", "1"),
+    ];
+    let backend = Http2Backend::handling(&Builder::new(), |mut asked: Asked| async move {
+        let response = Response::builder().header("content-type", "application/grpc").body(()).unwrap();
+        let mut answer = asked.respond.send_response(response, false).unwrap();
+        for message in MESSAGES {
+            answer.send_data(Bytes::from_static(message), false).unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await; // in frames of their own
+        }
+        let trailers = TRAILERS.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        answer.send_trailers(HeaderMap::from_iter(trailers)).unwrap();
+    });
+    let rules = Rules::new().call("", "", forward(&[("web-h2c", 1)]));
+    let running =
+        Running::start(&Gateway::new().grpc("", Rules::new(), rules).backend("web-h2c", &[backend.address]));
+    run(async {
+        let mut client = Http2::connect(running.address()).await;
+        let answer = send(&mut client, call("/a.B/Watch"), b"\0\0\0\0\0").await;
+        assert_eq!(answer.body, MESSAGES.concat());
+        assert_eq!(answer.head.headers().get("grpc-status"), None);
+        let trailers = answer.trailers.unwrap();
+        let trailers: Vec<_> =
+            trailers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        assert_eq!(trailers, TRAILERS);
+    });
+}
+
 /// Calls try GRPCRoutes first, then HTTPRoutes; other requests see HTTPRoutes alone.
 #[test]
 fn calls_fall_back_to_http_routes_and_requests_see_these_alone() {

@@ -113,6 +113,9 @@ fn answers_without_a_body_end_with_their_head() {
         while let Some(head) = connection.request() {
             connection.write(match head.split(' ').next().unwrap() {
                 "HEAD" => "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n",
+                _ if !fields(&head, "if-none-match").is_empty() => {
+                    "HTTP/1.1 304 Not Modified\r\nContent-Length: 12\r\nETag: \"a\"\r\n\r\n"
+                }
                 _ => "HTTP/1.1 204 No Content\r\n\r\n",
             });
         }
@@ -123,7 +126,13 @@ fn answers_without_a_body_end_with_their_head() {
         let head = client.send(Request::head("http://a/").body(()).unwrap()).await.unwrap();
         assert_eq!(head.head.headers()["content-length"], "1000");
         assert_eq!(client.get("a", "/").await.status(), 204);
+        let conditional = Request::get("http://a/").header("if-none-match", "\"a\"").body(()).unwrap();
+        let answer = client.send(conditional).await.unwrap();
+        assert_eq!((answer.status(), answer.body.len()), (304, 0));
+        assert_eq!(answer.head.headers()["content-length"], "12");
+        assert_eq!(client.get("a", "/").await.status(), 204, "the connection lives");
     });
+    assert_eq!(backend.connections(), 1);
 }
 
 /// One validation serves all versions.

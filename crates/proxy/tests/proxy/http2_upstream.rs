@@ -1,15 +1,18 @@
 //! Backends that speak HTTP/2: connections that requests share, and what becomes of both sides' streams.
 
+use std::io::{Read, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use h2::Reason;
 use h2::server::Builder;
 use http::{HeaderMap, Request, Response};
+use portcullis_model::Retry;
 
-use crate::support::http2::{Http2, get, run, whole};
+use crate::support::http2::{Http2, frame, get, run, whole};
 use crate::support::http2_backend::{Asked, Http2Backend, requests};
 use crate::support::{Gateway, Rules, Running, eventually};
 
@@ -54,8 +57,11 @@ fn http1_clients_reach_it_over_one_connection() {
 fn answers_without_a_body_have_an_end_for_http1_clients() {
     let backend = Http2Backend::handling(&default(), |mut asked: Asked| async move {
         let status = asked.request.uri().path()[1..].parse::<u16>().unwrap();
-        let response = Response::builder().status(status).body(()).unwrap();
-        asked.respond.send_response(response, true).unwrap();
+        let mut response = Response::builder().status(status);
+        if status == 304 {
+            response = response.header("content-length", "12");
+        }
+        asked.respond.send_response(response.body(()).unwrap(), true).unwrap();
     });
     let running = Running::start(&gateway(&[&backend]));
     let mut client = running.client();
@@ -64,6 +70,59 @@ fn answers_without_a_body_have_an_end_for_http1_clients() {
     client.send("GET /204 HTTP/1.1\r\nHost: a\r\n\r\n");
     let answer = client.answer();
     assert_eq!((answer.status, answer.header("content-length")), (204, None));
+    for _ in 0..2 {
+        client.send("GET /304 HTTP/1.1\r\nHost: a\r\nIf-None-Match: x\r\n\r\n");
+        let answer = client.answer();
+        assert_eq!((answer.status, answer.header("content-length")), (304, Some("12")));
+    }
+}
+
+/// A backend of HTTP/2 that takes a request, with its body, and then breaks the protocol; and how often it was connected
+/// to.
+fn breaking() -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let mut stream = stream.unwrap();
+            stream.write_all(&frame(4, 0, 0, b"")).unwrap();
+            let mut heard = Vec::new();
+            let mut buffer = [0; 4096];
+            while !heard.windows(9).any(|window| window == b"processed") {
+                let read = stream.read(&mut buffer).unwrap();
+                heard.extend_from_slice(&buffer[..read]);
+            }
+            stream.write_all(&frame(0, 0, 0, b"data of no stream")).unwrap();
+            let _ = stream.read_to_end(&mut heard);
+        }
+    });
+    (address, connections)
+}
+
+/// RFC 9110 §9.2.2: what may have been processed is not sent again, whether or not the rule has retries.
+#[test]
+fn a_post_is_not_sent_again_when_its_connection_breaks() {
+    let every = Retry { codes: vec![500, 502, 503, 504], attempts: 5, backoff: Duration::from_millis(1) };
+    for retry in [None, Some(every)] {
+        let (address, connections) = breaking();
+        let mut rules = Rules::new().to("/", "web-h2c");
+        if let Some(retry) = retry {
+            rules = rules.retry(retry);
+        }
+        let running = Running::start(&Gateway::new().http("", rules).backend("web-h2c", &[address]));
+        let answer = running.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nprocessed");
+        assert_eq!((answer.status, connections.load(Ordering::SeqCst)), (502, 1));
+        run(async {
+            let mut client = Http2::connect(running.address()).await;
+            let (answer, mut body) = client.begin(Request::post("http://a/").body(()).unwrap(), false).await;
+            body.send_data(Bytes::from_static(b"processed"), true).unwrap();
+            assert_eq!(answer.await.unwrap().status(), 502);
+        });
+        assert_eq!(connections.load(Ordering::SeqCst), 2);
+    }
 }
 
 #[test]
@@ -135,7 +194,7 @@ fn a_large_body_goes_both_ways_under_flow_control() {
     let sent = text.clone();
     let writing = std::thread::spawn(move || {
         let head = format!("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", sent.len());
-        std::io::Write::write_all(&mut writer, (head + &sent).as_bytes()).unwrap();
+        Write::write_all(&mut writer, (head + &sent).as_bytes()).unwrap();
     });
     assert!(client.answer().body == text);
     writing.join().unwrap();

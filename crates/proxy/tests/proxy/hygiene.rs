@@ -1,6 +1,10 @@
 //! HTTP hygiene: what cannot be framed unambiguously reaches no backend.
 
+use http::Request;
+use portcullis_proxy::Bytes;
+
 use crate::support::backend::fields;
+use crate::support::http2::{Http2, run};
 use crate::support::{Backend, Gateway, Running};
 
 /// A request that is answered with 400 and a close, and of which the backend sees nothing.
@@ -195,5 +199,45 @@ fn an_answer_that_cannot_be_framed_is_502() {
         });
         let running = Running::start(&Gateway::to(backend.address));
         assert_eq!(running.client().get("a", "/").status, 502, "{answer:?}");
+    }
+}
+
+/// One limit holds for every version, whatever the library below has for its own: cookies of 20 KiB pass, whole or in
+/// crumbs (RFC 9113 §8.2.3), 100 KiB are 431, and the limit can be set.
+#[test]
+fn large_cookies_meet_the_same_limit_in_every_version() {
+    let backend = Backend::named("web");
+    let gateway = Gateway::to(backend.address);
+    for (limit, passing, refused) in [(64, 20, 100), (64, 60, 65), (8, 6, 20), (256, 200, 300)] {
+        let running = Running::limited(&gateway, |limits| limits.head_bytes = Bytes(limit << 10));
+        let cookie = |kib: usize| format!("a={}", "x".repeat((kib << 10) - 2));
+        let crumbs = |kib: usize| (0..kib / 2).map(|number| format!("c{number}={}", "x".repeat(2044)));
+        let http1 = |kib: usize| {
+            running.send(&format!("GET / HTTP/1.1\r\nHost: a\r\nCookie: {}\r\n\r\n", cookie(kib))).status
+        };
+        assert_eq!((http1(passing), http1(refused)), (200, 431), "{limit} KiB");
+        assert_eq!(fields(&backend.head(), "cookie"), [cookie(passing)]);
+        run(async {
+            let mut client = Http2::connect(running.address()).await;
+            let whole = |kib| Request::get("http://a/").header("cookie", cookie(kib)).body(()).unwrap();
+            let split = |kib| {
+                let cookies = crumbs(kib).map(|crumb| ("cookie", crumb));
+                let request =
+                    cookies.fold(Request::get("http://a/"), |head, (name, crumb)| head.header(name, crumb));
+                request.body(()).unwrap()
+            };
+            for (request, status) in [
+                (whole(passing), 200),
+                (whole(refused), 431),
+                (split(passing), 200),
+                (split(refused), 431),
+                (whole(passing), 200), // the connection lives
+            ] {
+                assert_eq!(client.send(request).await.unwrap().status(), status, "{limit} KiB");
+            }
+        });
+        assert_eq!(fields(&backend.head(), "cookie"), [cookie(passing)]);
+        assert_eq!(fields(&backend.head(), "cookie"), [crumbs(passing).collect::<Vec<_>>().join("; ")]);
+        backend.head();
     }
 }

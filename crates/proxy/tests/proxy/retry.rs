@@ -212,3 +212,16 @@ fn nobody_is_waited_for_in_a_pause() {
         running.metrics().contains("portcullis_requests_total{reason=\"client_closed\"} 1").then_some(())
     });
 }
+
+/// HTTPRouteTimeouts.backendRequest is the time of each attempt, whatever the pause between them; those that it ends
+/// are followed by as many as the rule says.
+#[test]
+fn every_attempt_has_the_same_time() {
+    let backend = Backend::silent();
+    let rules = rules(retry(&[], 2)).timeouts(None, Some(100));
+    let running = Running::start(&Gateway::new().http("", rules).backend("web", &[backend.address]));
+    let began = Instant::now();
+    assert_eq!(running.client().get("a", "/").status, 504);
+    assert!((Duration::from_millis(300)..Duration::from_secs(3)).contains(&began.elapsed()));
+    assert_eq!(backend.connections(), 3);
+}

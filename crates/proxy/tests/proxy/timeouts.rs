@@ -1,9 +1,19 @@
 //! Timeouts of rules and of clients, limits.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::support::http2::{GET, Raw, frame};
+use portcullis_model::{
+    CaSet, Filter, HeaderModifier, Hostname, Mirror, MirrorShare, Retry, RewriteUrl, TlsOptions, Trust,
+    UpstreamTls,
+};
+
+use crate::support::http2::{GET, Http2, Raw, frame, run};
+use crate::support::http2_backend::{Asked, Http2Backend};
+use crate::support::model::{cluster_key, forward, origin, requests};
+use crate::support::tls::Authority;
+use crate::support::tls_backend::{TlsBackend, config};
 use crate::support::{Backend, Client, Gateway, PATIENCE, Rules, Running, eventually};
 
 #[test]
@@ -17,6 +27,70 @@ fn a_request_timeout_is_504_and_the_connection_lives() {
         assert_eq!(client.get("a", "/slow").status, 504);
         assert!(before.elapsed() >= Duration::from_millis(100));
         assert_eq!(client.get("a", "/other").status, 404);
+    }
+}
+
+/// Rules with a time of 100 ms for a request, each with something else beside it.
+fn timed_rules() -> Rules {
+    let mirror = Mirror {
+        origin: origin("Service", "web"),
+        port: Some(80),
+        cluster: cluster_key("web", requests("web")),
+        share: MirrorShare::ALL,
+    };
+    let rewrite = RewriteUrl { hostname: Hostname::new("x.test"), path: None };
+    let every = Retry { codes: vec![500], attempts: 9, backoff: Duration::from_millis(1) };
+    let timed = |rules: Rules| rules.timeouts(Some(100), None);
+    let mut rules = timed(Rules::new().to("/filters", "web").filters(vec![
+        Filter::Rewrite(rewrite),
+        Filter::RequestHeaders(HeaderModifier::default()),
+        Filter::Mirror(mirror),
+    ]));
+    rules = timed(rules.to("/retry", "web").retry(every));
+    rules = timed(rules.rule("/weights", forward(&[("web", 1), ("web-h2c", 1)])));
+    rules = timed(rules.to("/h2c", "web-h2c"));
+    timed(rules.to("/tls", "secure"))
+}
+
+/// A rule's time holds whatever else the rule has, and however client and backend speak.
+#[test]
+fn a_rules_time_holds_beside_everything_else() {
+    let authority = Authority::new();
+    let silent = Backend::silent();
+    let hanging =
+        || TlsBackend::with(config(&authority.server(&["b.test"]), None), |client| drop(client.rest()));
+    let secure = hanging();
+    let silent2 = Http2Backend::handling(&h2::server::Builder::new(), |asked: Asked| async move {
+        std::future::pending::<()>().await;
+        drop(asked);
+    });
+    let policy = UpstreamTls {
+        origin: origin("BackendTLSPolicy", "policy"),
+        hostname: Hostname::new("b.test").unwrap(),
+        names: Vec::new(),
+        trust: Trust::Given(Arc::new(CaSet::new(vec![authority.bundle()]).unwrap())),
+        options: TlsOptions::default(),
+    };
+    let gateway = Gateway::new()
+        .http("", timed_rules())
+        .backend("web", &[silent.address])
+        .backend("web-h2c", &[silent2.address])
+        .backend("secure", &[secure.address])
+        .tls("secure", policy);
+    let running = Running::start(&gateway);
+    for path in ["/filters", "/retry", "/weights", "/weights", "/h2c", "/tls"] {
+        let before = Instant::now();
+        let mut client = running.client();
+        assert_eq!(client.get("a", path).status, 504, "{path}");
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"));
+        assert_eq!(client.answer().status, 504, "an upgrade of {path}");
+        client.send(format!("POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"));
+        assert_eq!(client.answer().status, 504, "a body to {path}");
+        run(async {
+            let mut client = Http2::connect(running.address()).await;
+            assert_eq!(client.get("a", path).await.status(), 504, "{path} over HTTP/2");
+        });
+        assert!((Duration::from_millis(400)..PATIENCE).contains(&before.elapsed()), "{path}");
     }
 }
 

@@ -12,6 +12,7 @@ use rustls::client::{
 use rustls::{HandshakeKind, NamedGroup, ProtocolVersion};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
+use crate::support::http2::{Http2, run};
 use crate::support::tls::{Authority, TlsClient, connect, https};
 use crate::support::{Backend, Client, Gateway, Rules, Running};
 
@@ -95,6 +96,51 @@ fn a_host_of_another_listener_is_misdirected() {
     assert_eq!(client.get("b.test", "/").status, 421);
     assert_eq!(client.get("c.test", "/").status, 404);
     assert_eq!(client.get("A.test:8443", "/").status, 200);
+}
+
+/// Clients of HTTP/2 ask for every host that the certificate names on one connection: what its listener serves is served,
+/// what another listener serves is misdirected, and what none serves is not found. The connection lives.
+#[test]
+fn hosts_that_share_a_connection_are_served_misdirected_or_not_found() {
+    let backend = Backend::named("web");
+    let authority = Authority::new();
+    let narrow = Rules::new().to("/", "web");
+    let gateway = Gateway::new()
+        .listener("*.a.test", authority.https(&["*.a.test", "own.b.test", "none.test"]), rules())
+        .listener("own.a.test", authority.https(&["own.a.test"]), narrow)
+        .listener("own.b.test", authority.https(&["own.b.test"]), rules())
+        .http("none.test", rules()) // of another protocol: it serves no host of TLS connections
+        .backend("web", &[backend.address]);
+    let running = Running::start(&gateway);
+    run(async {
+        let mut client = Http2::over_tls(running.address(), "one.a.test", &authority).await;
+        for (host, status) in [
+            ("one.a.test", 200),
+            ("two.a.test", 200),
+            ("x.y.a.test", 200),
+            ("own.a.test", 421),
+            ("own.b.test", 421),
+            ("none.test", 404),
+            ("a.test", 404),
+            ("Two.A.test:443", 200),
+        ] {
+            let request = http::Request::get(format!("https://{host}/")).body(()).unwrap();
+            assert_eq!(client.send(request).await.unwrap().status(), status, "{host}");
+        }
+    });
+}
+
+/// A client that trusts the root alone needs every certificate in between.
+#[test]
+fn a_chain_is_shown_whole() {
+    let backend = Backend::named("web");
+    let authority = Authority::new();
+    let protocol = https(vec![authority.intermediate().server(&["a.test"])], TlsOptions::default());
+    let gateway = Gateway::new().listener("a.test", protocol, rules()).backend("web", &[backend.address]);
+    let running = Running::start(&gateway);
+    let mut client = authority.connect(running.address(), "a.test").unwrap();
+    assert_eq!(client.get("a.test", "/").body, "web");
+    assert_eq!(client.stream.conn.peer_certificates().unwrap().len(), 2);
 }
 
 /// A listener without a usable certificate keeps its hostname from broader ones.

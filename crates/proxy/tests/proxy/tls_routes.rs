@@ -197,6 +197,50 @@ fn one_port_has_both_modes_and_https() {
     is_closed_by(&running, &hello(&authority, "none.test"));
 }
 
+/// A TLS listener that has no route yet takes its own name from HTTPS beside it, and nothing else.
+#[test]
+fn a_listener_without_routes_takes_its_own_name_alone() {
+    let authority = Authority::new();
+    let web = Backend::named("web");
+    let gateway = Gateway::new()
+        .listener("", authority.https(&["web.test", "127.0.0.1"]), Rules::new().to("/", "web"))
+        .below("through.test", ListenerProtocol::TlsPassthrough(Vec::new()))
+        .below("end.test", terminate(&authority, &["end.test"], Vec::new()))
+        .backend("web", &[web.address]);
+    let running = Running::start(&gateway);
+    for name in ["web.test", "127.0.0.1"] {
+        let mut client = authority.connect(running.address(), name).unwrap();
+        assert_eq!(client.get(name, "/").body, "web");
+    }
+    is_closed_by(&running, &hello(&authority, "through.test"));
+    is_closed_by(&running, &hello(&authority, "end.test"));
+}
+
+/// Under a listener's wildcard each name is its own route's, in both modes, and no name another's.
+#[test]
+fn routes_below_one_wildcard_have_a_backend_each() {
+    let authority = Authority::new();
+    let (a, b) = (tls_backend(&authority, "a", &["a.d.local"]), tls_backend(&authority, "b", &["b.d.local"]));
+    let (c, d) = (plain_backend("c"), plain_backend("d"));
+    let through = vec![passed("a", &["a.d.local"], "a"), passed("b", &["b.d.local"], "b")];
+    let end = vec![ended("c", &["c.e.local"], "c"), ended("d", &["d.e.local"], "d")];
+    let gateway = Gateway::new()
+        .below("*.d.local", ListenerProtocol::TlsPassthrough(through))
+        .below("*.e.local", terminate(&authority, &["*.e.local"], end))
+        .backend("a", &[a.address])
+        .backend("b", &[b.address])
+        .backend("c", &[c.address])
+        .backend("d", &[d.address]);
+    let running = Running::start(&gateway);
+    for (name, expected) in [("a.d.local", "a"), ("b.d.local", "b"), ("c.e.local", "c"), ("d.e.local", "d")] {
+        let mut client = authority.connect(running.address(), name).unwrap();
+        assert_eq!(said(&mut client, 1), expected, "{name}");
+    }
+    for name in ["x.d.local", "x.e.local", "x.a.d.local"] {
+        is_closed_by(&running, &hello(&authority, name));
+    }
+}
+
 /// The route's own hostname decides, and among equals the oldest route.
 #[test]
 fn the_most_specific_route_takes_a_connection() {

@@ -2,6 +2,7 @@
 
 use portcullis_api::ObjectKey;
 use portcullis_api::status::{Condition, ConditionStatus};
+use portcullis_model::{HostPattern, Listener, ListenerProtocol};
 use portcullis_resolve::{Resolved, Status};
 use portcullis_store::Store;
 
@@ -34,7 +35,40 @@ pub(crate) fn broken(resolved: &Resolved, store: &Store) -> Vec<String> {
         }
     }
     broken.extend(unknown(resolved, store));
+    broken.extend(indistinct(resolved));
     broken
+}
+
+/// Gateway.spec.listeners, "Distinct Listeners": an engine never gets two listeners of a port between which it could
+/// not choose by server name or Host, nor a protocol without either beside another.
+fn indistinct(resolved: &Resolved) -> Vec<String> {
+    let mut broken = Vec::new();
+    for (address, port) in &resolved.model.ports {
+        let all: Vec<Chosen<'_>> = port.listeners.iter().map(|listener| Chosen::of(listener)).collect();
+        let twice = (0..all.len()).any(|place| all[..place].contains(&all[place]));
+        if twice || (all.contains(&Chosen::Always) && all.len() > 1) {
+            broken.push(format!("listeners of {address:?} that are not distinct"));
+        }
+    }
+    broken
+}
+
+/// By what a listener is chosen from those of its port.
+#[derive(PartialEq)]
+enum Chosen<'a> {
+    ByHost(&'a HostPattern),
+    ByServerName(&'a HostPattern),
+    Always,
+}
+
+impl Chosen<'_> {
+    fn of(listener: &Listener) -> Chosen<'_> {
+        match listener.protocol {
+            ListenerProtocol::Http => Chosen::ByHost(&listener.hostname),
+            ListenerProtocol::Tcp(_) | ListenerProtocol::Udp(_) => Chosen::Always,
+            _ => Chosen::ByServerName(&listener.hostname),
+        }
+    }
 }
 
 fn check(condition: &Condition, all: &[Condition], generation: i64, say: &mut impl FnMut(String)) {

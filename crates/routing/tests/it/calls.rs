@@ -60,6 +60,37 @@ fn a_call_that_no_rule_takes_meets_none() {
     }
 }
 
+/// GRPCMethodMatch, type Exact: the whole name, of service and method, and no name that only begins or ends alike.
+#[test]
+fn names_are_compared_whole() {
+    let only = |matched| listener(vec![], vec![route("r", &[], vec![vec![matched]])]);
+    for (matched, fits, misses) in [
+        (call("a.Echo", "Echo"), "/a.Echo/Echo", ["/a.Echo/EchoTwo", "/a.Echo/EchoThree", "/a.Echo/MyEcho"]),
+        (call("a.Echo", "Echo"), "/a.Echo/Echo", ["/a.Echo2/Echo", "/b.a.Echo/Echo", "/a.Echo/echo"]),
+        (call("", "Echo"), "/x.Y/Echo", ["/x.Y/EchoTwo", "/Echo/x", "/x.Y/Echo/"]),
+        (call("a.Echo", ""), "/a.Echo/Any", ["/a.EchoTwo/Any", "/a/Echo", "/A.Echo/Any"]),
+        (call("~a.Echo", "~Echo"), "/a.Echo/Echo", ["/a.EchoTwo/Echo", "/a.Echo/EchoTwo", "/xa.Echo/Echo"]),
+    ] {
+        let listener = only(matched);
+        assert_eq!(ask(&listener, fits).as_deref(), Some("r 0.0"), "{fits}");
+        for path in misses {
+            assert_eq!(ask(&listener, path), None, "{path}");
+        }
+    }
+}
+
+/// GRPCRouteMatch: what names no method takes every method, with the headers that it asks for.
+#[test]
+fn headers_alone_match_every_method() {
+    let matched = call("", "").header("x-version", "2");
+    let listener = listener(vec![], vec![route("r", &[], vec![vec![matched]])]);
+    for path in ["/a.B/C", "/d.E/F"] {
+        let asked = |value| ask_with(&listener, &format!("POST h{path}"), &[GRPC, ("x-version", value)]);
+        assert_eq!((asked("2").as_deref(), asked("1")), (Some("r 0.0"), None), "{path}");
+        assert_eq!(ask(&listener, path), None, "{path}");
+    }
+}
+
 /// They are never merged: calls try GRPCRoutes first, then HTTPRoutes; other requests see HTTPRoutes alone.
 #[test]
 fn calls_try_grpc_routes_before_http_routes() {

@@ -157,3 +157,39 @@ fn no_field_of_a_stream_becomes_framing() {
         stage.bystander(name);
     }
 }
+
+/// A stream that ends in an empty frame, as most clients' streams do, is one body to a backend of HTTP/1.1, ended once:
+/// what comes next on the pooled connection is in step.
+#[test]
+fn an_empty_last_frame_ends_a_body_once() {
+    const END_STREAM: u8 = 0x1;
+    const END_HEADERS: u8 = 0x4;
+    const PADDED: u8 = 0x8;
+    let stage = Stage::start();
+    let mut client = Raw::connect(stage.running.address(), b"");
+    let empty = |stream, flags| frame(0, flags, stream, b"");
+    let padding = |stream, flags| frame(0, flags | PADDED, stream, b"\x03\0\0\0");
+    let trailers = |stream| frame(1, END_HEADERS | END_STREAM, stream, &block(&[("x-end", "1")]));
+    type End<'a> = &'a dyn Fn(u32) -> Vec<Vec<u8>>;
+    let ends: [(&str, End<'_>); 5] = [
+        ("an empty frame", &|stream| vec![empty(stream, END_STREAM)]),
+        ("many empty frames", &|stream| vec![empty(stream, 0), empty(stream, 0), empty(stream, END_STREAM)]),
+        ("a frame of padding", &|stream| vec![padding(stream, END_STREAM)]),
+        ("trailers", &|stream| vec![trailers(stream)]),
+        ("an empty frame and trailers", &|stream| vec![empty(stream, 0), trailers(stream)]),
+    ];
+    let mut stream = 1;
+    for (name, end) in ends {
+        for length in [None, Some(("content-length", "2"))] {
+            let fields: Vec<_> = POST.into_iter().chain(length).collect();
+            client.send(&frame(1, END_HEADERS, stream, &block(&fields)));
+            client.send(&frame(0, 0, stream, b"hi"));
+            client.ping(); // what has come is on its way before the end comes
+            end(stream).iter().for_each(|frame| client.send(frame));
+            assert!(client.until(b"POST /h hi"), "{name}");
+            assert_eq!(stage.recorder.taken(), [Message::new("POST", "/h", "hi")], "{name}, {length:?}");
+            stage.bystander(name);
+            stream += 2;
+        }
+    }
+}

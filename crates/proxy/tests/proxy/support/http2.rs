@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,9 +11,13 @@ use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
 use h2::{RecvStream, SendStream};
 use http::{HeaderMap, Request, Response};
+use rustls_pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 use super::PATIENCE;
+use super::tls::Authority;
 
 /// A connection to the proxy by prior knowledge.
 pub(crate) struct Http2 {
@@ -43,7 +48,18 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
 
 impl Http2 {
     pub(crate) async fn connect(address: SocketAddr) -> Http2 {
+        Http2::over(TcpStream::connect(address).await.unwrap()).await
+    }
+
+    /// A connection over TLS, with a server name.
+    pub(crate) async fn over_tls(address: SocketAddr, name: &str, authority: &Authority) -> Http2 {
         let stream = TcpStream::connect(address).await.unwrap();
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        let tls = TlsConnector::from(Arc::new(authority.client(&["h2"])));
+        Http2::over(tls.connect(name, stream).await.unwrap()).await
+    }
+
+    async fn over(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Http2 {
         let (send, connection) = h2::client::handshake(stream).await.unwrap();
         Http2 { send, ended: tokio::spawn(connection) }
     }

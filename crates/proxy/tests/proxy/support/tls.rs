@@ -26,6 +26,8 @@ use super::model::origin;
 /// An authority that a client trusts.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
+    /// What is shown behind each certificate that it issues: its own, if clients do not know it.
+    chain: String,
     roots: Arc<RootCertStore>,
     pem: String,
     own: Arc<Certificate>,
@@ -51,8 +53,20 @@ impl Authority {
         let certificate = params.self_signed(&key).unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(certificate.der().clone()).unwrap();
-        let own = parsed(&certificate, &key);
-        Authority { issuer: Issuer::new(params, key), roots: Arc::new(roots), pem: certificate.pem(), own }
+        let own = parsed(&certificate.pem(), &key);
+        let (issuer, chain) = (Issuer::new(params, key), String::new());
+        Authority { issuer, chain, roots: Arc::new(roots), pem: certificate.pem(), own }
+    }
+
+    /// Another, which this one vouches for and which nobody knows.
+    pub(crate) fn intermediate(&self) -> Authority {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let own = parsed(&certificate.pem(), &key);
+        let (issuer, pem) = (Issuer::new(params, key), certificate.pem());
+        Authority { issuer, chain: pem.clone(), roots: Arc::clone(&self.roots), pem, own }
     }
 
     /// Its own certificate.
@@ -112,7 +126,8 @@ impl Authority {
 
     fn sign(&self, params: &CertificateParams, kind: &'static SignatureAlgorithm) -> Arc<Certificate> {
         let key = KeyPair::generate_for(kind).unwrap();
-        parsed(&params.signed_by(&key, &self.issuer).unwrap(), &key)
+        let leaf = params.signed_by(&key, &self.issuer).unwrap().pem();
+        parsed(&(leaf + &self.chain), &key)
     }
 
     /// A listener's TLS with an ECDSA certificate for these names.
@@ -169,8 +184,8 @@ fn params(names: &[&str]) -> CertificateParams {
     CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>()).unwrap()
 }
 
-fn parsed(certificate: &rcgen::Certificate, key: &KeyPair) -> Arc<Certificate> {
-    let (chain, key) = (certificate.pem(), key.serialize_pem());
+fn parsed(chain: &str, key: &KeyPair) -> Arc<Certificate> {
+    let key = key.serialize_pem();
     Arc::new(Certificate::parse(origin("Secret", "tls"), chain.as_bytes(), key.as_bytes()).unwrap())
 }
 
