@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::{Hostname, Origin, Transport, UpstreamTls};
+use crate::{Hints, Hostname, Origin, Transport, UpstreamTls};
 
 /// Names a [`Cluster`]: a backend as it is spoken to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,6 +79,8 @@ pub struct Endpoint {
     pub address: EndpointAddress,
     /// Whether it takes requests.
     pub state: EndpointState,
+    /// For whom it is meant.
+    pub hints: Hints,
 }
 
 /// Where an instance listens.
@@ -106,11 +108,20 @@ pub enum EndpointState {
     Draining,
 }
 
-impl Endpoints {
-    /// The instances that take requests now: the ready ones, or the draining ones while none is ready.
-    pub fn usable(&self) -> impl Iterator<Item = &Endpoint> {
-        let ready = self.endpoints.iter().any(|endpoint| endpoint.state == EndpointState::Ready);
-        let state = if ready { EndpointState::Ready } else { EndpointState::Draining };
-        self.endpoints.iter().filter(move |endpoint| endpoint.state == state)
+impl fmt::Display for EndpointAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EndpointAddress::Socket(address) => address.fmt(f),
+            EndpointAddress::Name { hostname, port } => write!(f, "{}:{port}", hostname.as_str()),
+            EndpointAddress::Unix(path) => write!(f, "unix:{path}"),
+        }
+    }
+}
+
+impl Endpoint {
+    /// One that is ready and meant for everybody.
+    #[must_use]
+    pub fn ready(address: EndpointAddress) -> Endpoint {
+        Endpoint { address, state: EndpointState::Ready, hints: Hints::default() }
     }
 }

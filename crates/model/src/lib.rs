@@ -28,6 +28,7 @@ mod pattern;
 mod retry;
 mod route;
 mod tls;
+mod topology;
 mod trust;
 mod upstream_scope;
 mod upstream_tls;
@@ -57,6 +58,7 @@ pub use tls::{
     Alpn, CipherSuite, ClientMode, ClientValidation, Curve, SignatureScheme, TlsOptions, TlsServer,
     TlsVersion,
 };
+pub use topology::{Hints, Locality, Selection};
 pub use trust::{CaBundle, CaError, CaSet};
 pub use upstream_scope::UpstreamScope;
 pub use upstream_tls::{SubjectName, Trust, UpstreamTls};

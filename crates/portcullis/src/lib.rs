@@ -16,6 +16,7 @@ mod echo;
 mod exit;
 mod explain;
 mod lint;
+mod locality;
 mod logs;
 mod offline;
 mod output;

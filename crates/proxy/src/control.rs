@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use portcullis_model::{BindAddress, Model, Transport};
+use portcullis_model::{BindAddress, Locality, Model, Transport};
 use tokio::sync::oneshot;
 
 use crate::listen::OpenPort;
@@ -56,7 +56,7 @@ impl Control {
     ) -> io::Result<Control> {
         let workers = (0..shared.options.workers).map(|index| WorkerHandle::start(index, shared));
         let state = State {
-            builder: Builder::new(shared.options.workers, shared.options.port_offset),
+            builder: Builder::new(&shared.options, &shared.endpoints),
             workers: workers.collect::<io::Result<_>>()?,
             bindings: HashMap::new(),
             inherited,
@@ -89,6 +89,12 @@ impl Control {
         }
         state.builder.sweep();
         self.shared.advance(Phase::Serving); // not before its addresses are bound: who waits for it connects at once
+    }
+
+    pub(crate) fn locate(&self, at: Locality) {
+        let mut state = self.state();
+        state.builder.locate(at);
+        state.workers.iter().for_each(|worker| worker.tell(Command::Refresh));
     }
 
     /// Tries what could not be bound once more; says whether something is left.

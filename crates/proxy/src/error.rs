@@ -85,6 +85,29 @@ impl ProxyError {
         matches!(self.source_of_fault, Source::Downstream)
     }
 
+    /// Whether it tells that the endpoint cannot be spoken to: no connection can be had, or one ends without an answer
+    /// to what was sent on it. What an endpoint says, be it that it will not, is its answer; what took too long says
+    /// nothing of the endpoint, for it may be the work; and an old connection may end at any time.
+    pub(crate) const fn is_the_endpoints(&self) -> bool {
+        match self.stage {
+            Stage::Connect => matches!(
+                self.reason,
+                Reason::ResolveFailed
+                    | Reason::ConnectRefused
+                    | Reason::ConnectTimeout
+                    | Reason::ConnectFailed
+                    | Reason::UpstreamTls
+                    | Reason::UpstreamCertificate
+                    | Reason::UpstreamProtocol
+            ),
+            Stage::ReceiveAnswer => {
+                let unanswered = matches!(self.replay, Replay::Never) && self.code.is_none();
+                unanswered && matches!(self.reason, Reason::UpstreamReset)
+            }
+            _ => false,
+        }
+    }
+
     /// The status with which we answer, while nothing of another answer has been sent.
     pub(crate) const fn status(&self) -> u16 {
         match self.reason {

@@ -11,6 +11,7 @@
 
 mod budget;
 mod buffers;
+mod clock;
 mod connection;
 mod control;
 mod error;
@@ -36,6 +37,7 @@ mod upstream;
 mod view;
 mod worker;
 
+pub use clock::Clock;
 pub use filters::{CompiledRedirect, RedirectPortTooHigh, rewritten};
 pub use grpc::grpc_answer;
 pub use l4::udp::{Begun, FlowTable, FlowsFull};
@@ -46,3 +48,4 @@ pub use listen::inherited::Inherited;
 pub use options::{AccessLogFormat, AccessLogOptions, Drain, ProxyOptions, default_workers};
 pub use proxy::{Proxy, ProxyHandle, Report, StartError};
 pub use reason::Reason;
+pub use telemetry::endpoints::{EndpointsReport, ReportedBackend, ReportedEndpoint};

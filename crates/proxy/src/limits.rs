@@ -238,6 +238,17 @@ limits! {
     upstream_send_timeout: Duration = Duration::from_secs(60), "upstream-send-timeout",
         "Silence of an endpoint that has no room for more of a request; then 504. Longer than backends are merely \
          busy; bounds what an upload to one that hangs holds.";
+    ejection_failures: usize = 5, "ejection-failures",
+        "Requests in a row to which an endpoint gave no answer at all, because no connection could be had or it ended \
+         without one; then it is shut out. Enough that a restart between two of them is no matter.";
+    ejection_time: Duration = Duration::from_secs(30), "ejection-time",
+        "How long an endpoint is shut out the first time; zero shuts none out. Each time soon after doubles it. At most \
+         half of a backend's endpoints are shut out at once, and a single one never is.";
+    max_ejection_time: Duration = Duration::from_secs(300), "max-ejection-time",
+        "How long an endpoint is shut out at most, and how long it has to do well for the times before to be forgotten.";
+    slow_start: Duration = Duration::from_secs(10), "slow-start",
+        "The time in which the share of an endpoint that joins others, or was shut out, grows from a tenth to the \
+         whole; zero gives it at once. Room to fill caches, and short enough for a backend that grows under load.";
     upstream_idle_timeout: Duration = Duration::from_secs(4), "upstream-idle-timeout",
         "A pooled connection to an endpoint. Shorter than the keep-alive of common backends (Node.js closes after \
          5 s), so that requests are not sent into a connection that is being closed.";

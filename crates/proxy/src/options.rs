@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use portcullis_model::{HeaderName, UpstreamScope};
+use portcullis_model::{HeaderName, Locality, UpstreamScope};
 
+use crate::clock::Clock;
 use crate::limits::Limits;
 
 /// How a proxy runs; all of it is fixed while it lives.
@@ -32,6 +33,12 @@ pub struct ProxyOptions {
     pub debug_header: Option<HeaderName>,
     /// Limits and timeouts.
     pub limits: Limits,
+    /// Where the proxy stands, as far as it is known before it starts: see [`ProxyHandle::locate`].
+    ///
+    /// [`ProxyHandle::locate`]: crate::ProxyHandle::locate
+    pub locality: Locality,
+    /// The time by which endpoints are judged.
+    pub clock: Clock,
 }
 
 /// Where and how requests are logged.
@@ -79,6 +86,8 @@ impl Default for ProxyOptions {
             access_log: None,
             debug_header: None,
             limits: Limits::default(),
+            locality: Locality::default(),
+            clock: Clock::default(),
         }
     }
 }

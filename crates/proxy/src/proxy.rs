@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use portcullis_model::{BindAddress, Model};
+use portcullis_model::{BindAddress, Locality, Model};
 
 use crate::control::{Control, Controller};
 use crate::listen::bind::BindFailure;
@@ -89,6 +89,11 @@ impl ProxyHandle {
     /// closed.
     pub fn apply(&self, model: &Arc<Model>) {
         self.control.apply(model);
+    }
+
+    /// Prefers the endpoints that are meant for a proxy that stands there, from now on.
+    pub fn locate(&self, at: Locality) {
+        self.control.locate(at);
     }
 
     /// Where the admin endpoint listens.

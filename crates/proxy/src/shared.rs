@@ -9,6 +9,7 @@ use crate::listen::scarcity::Scarcity;
 use crate::options::ProxyOptions;
 use crate::tables::Config;
 use crate::telemetry::{AccessLog, WorkerMetrics};
+use crate::upstream::EndpointSets;
 
 /// What all threads of a proxy share.
 pub(crate) struct Shared {
@@ -16,6 +17,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Vec<Arc<WorkerMetrics>>,
     pub(crate) access_log: Option<AccessLog>,
     pub(crate) scarcity: Scarcity,
+    /// What is known of endpoints.
+    pub(crate) endpoints: Arc<EndpointSets>,
     config: ArcSwap<Config>,
     /// Counts the configurations; connections look at it once a request.
     generation: AtomicU64,
@@ -39,6 +42,7 @@ pub(crate) enum Phase {
 impl Shared {
     pub(crate) fn new(options: ProxyOptions, access_log: Option<AccessLog>) -> Shared {
         Shared {
+            endpoints: Arc::new(EndpointSets::new(&options.limits, &options.clock)),
             metrics: (0..options.workers).map(|_| Arc::default()).collect(),
             options,
             access_log,

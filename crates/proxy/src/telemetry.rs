@@ -3,6 +3,7 @@
 mod access_log;
 pub(crate) mod admin;
 mod clock;
+pub(crate) mod endpoints;
 mod exposition;
 mod metrics;
 mod record;

@@ -132,6 +132,7 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
             }
             Command::Refresh => {
                 drop(worker.config());
+                worker.pools.refresh_all();
                 worker.refreshed.notify_waiters();
             }
             Command::Drain => {
@@ -184,7 +185,7 @@ impl Worker {
             buffers,
             mirrored: Places::new(shared.options.limits.mirror_requests),
             copies,
-            pools: Pools::new(&shared.options.limits, forbidden),
+            pools: Pools::new(&shared.options.limits, forbidden, &shared.options.clock),
             refreshed: Notify::new(),
             view: View::default(),
             wheel: Wheel::new(),

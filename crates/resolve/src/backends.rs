@@ -2,6 +2,7 @@
 
 mod endpoints;
 mod external;
+mod hints;
 mod protocols;
 mod services;
 

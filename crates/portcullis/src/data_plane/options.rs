@@ -10,10 +10,11 @@ use ipnet::IpNet;
 use portcullis_api::spelling::nearest;
 use portcullis_model::{HeaderName, UpstreamScope};
 use portcullis_proxy::{
-    AccessLogFormat, AccessLogOptions, Drain, LimitError, Limits, ProxyOptions, default_workers,
+    AccessLogFormat, AccessLogOptions, Clock, Drain, LimitError, Limits, ProxyOptions, default_workers,
 };
 
 use crate::exit::Failure;
+use crate::locality::LocalityOptions;
 use crate::values;
 
 /// Where the admin endpoint listens unless told otherwise.
@@ -28,7 +29,7 @@ pub(crate) struct DataPlaneOptions {
     /// Worker threads (default: the CPUs that this process may use)
     #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<usize>,
-    /// Where /metrics, /readyz and /livez are served
+    /// Where /metrics, /endpoints, /readyz and /livez are served
     #[arg(long, value_name = "ADDR|off", default_value_t = Admin(Some(ADMIN)))]
     admin: Admin,
     /// Networks of proxies in front, separated by commas: their X-Forwarded-* and x-request-id are believed, and
@@ -38,6 +39,8 @@ pub(crate) struct DataPlaneOptions {
     /// Listener ports, separated by commas, at which connections begin with a PROXY protocol header
     #[arg(long, value_name = "PORT", value_delimiter = ',', value_parser = values::port)]
     proxy_protocol: Vec<u16>,
+    #[command(flatten)]
+    locality: LocalityOptions,
     /// A line for each request, to standard output or a file
     #[arg(long, value_name = "text|json[=PATH]", value_parser = access_log)]
     access_log: Option<AccessLogOptions>,
@@ -68,6 +71,8 @@ impl DataPlaneOptions {
             access_log: self.access_log.clone(),
             debug_header: self.debug_header.clone(),
             limits: self.limits()?,
+            locality: self.locality.locality(),
+            clock: Clock::default(),
         })
     }
 

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use portcullis_model::{
-    Action, AuthProtocol, Cors, Endpoint, EndpointAddress, EndpointState, Failure, Filter, HeaderModifier,
-    Hostname, Listed, Listener, Model, Origins, PathRewrite, Redirect, Retry, RewriteUrl, Rule, Target,
-    Timeouts, WeightedBackend,
+    Action, AuthProtocol, Cors, Endpoint, EndpointState, Endpoints, Failure, Filter, HeaderModifier,
+    Hostname, Listed, Listener, Locality, Model, Origins, PathRewrite, Redirect, Retry, RewriteUrl, Rule,
+    Selection, Target, Timeouts, WeightedBackend,
 };
 use portcullis_proxy::{CompiledRedirect, Reason, RedirectPortTooHigh, rewritten};
 use portcullis_routing::{HeaderSource, Matched, Request};
 
 use super::answer::{
-    Answer, BackendView, Change, CorsView, EndpointView, FilterView, HeadersView, Object, Outcome, RetryView,
-    TimeoutsView,
+    Answer, BackendView, Change, CorsView, EndpointView, FilterView, HeadersView, Nearer, Object, Outcome,
+    RetryView, TimeoutsView,
 };
 use super::question::Question;
 
@@ -102,21 +102,13 @@ fn view(
         Target::Cluster(key) => model.endpoints.get(&key.endpoints),
         Target::Fail(_) => None,
     };
-    let used: Vec<&Endpoint> = endpoints.iter().flat_map(|endpoints| endpoints.usable()).collect();
-    let all = endpoints.iter().flat_map(|endpoints| &endpoints.endpoints);
-    let endpoints = all.map(|endpoint| EndpointView {
-        address: address(&endpoint.address),
-        state: match endpoint.state {
-            EndpointState::Ready => "ready",
-            EndpointState::Draining => "draining",
-        },
-        used: used.contains(&endpoint),
-    });
+    let endpoints: Vec<EndpointView> =
+        endpoints.iter().flat_map(|endpoints| endpoint_views(endpoints, &question.locality)).collect();
     let refusal = match &backend.target {
         Target::Fail(Failure { status, reason, message }) => {
             Some((*status, reason.as_str(), message.as_ref().to_owned()))
         }
-        Target::Cluster(_) if used.is_empty() => {
+        Target::Cluster(_) if !endpoints.iter().any(|endpoint| endpoint.used) => {
             Some((503, Reason::NoEndpoint.as_str(), "it has no endpoint that takes requests".to_owned()))
         }
         Target::Cluster(_) => None,
@@ -132,11 +124,28 @@ fn view(
         filters: backend.filters.iter().map(|filter| url.view(filter, question)).collect(),
         host,
         path,
-        endpoints: endpoints.collect(),
+        endpoints,
         status,
         reason,
         message,
     }
+}
+
+/// The endpoints as a proxy that stands there uses them.
+fn endpoint_views(endpoints: &Endpoints, at: &Locality) -> Vec<EndpointView> {
+    let selection = Selection::of(endpoints, at);
+    let view = |endpoint: &Endpoint| {
+        let used = selection.takes(endpoint, at);
+        let (state, nearer) = match (endpoint.state, selection) {
+            (EndpointState::Draining, _) => ("draining", None),
+            (EndpointState::Ready, Selection::SameNode) => ("ready", Some(Nearer::Node)),
+            (EndpointState::Ready, Selection::SameZone) => ("ready", Some(Nearer::Zone)),
+            (EndpointState::Ready, _) => ("ready", None),
+        };
+        let address = endpoint.address.to_string();
+        EndpointView { address, state, used, nearer: nearer.filter(|_| !used) }
+    };
+    endpoints.endpoints.iter().map(view).collect()
 }
 
 impl Url<'_> {
@@ -268,13 +277,5 @@ fn duration(duration: Duration) -> String {
     match duration.subsec_millis() {
         0 => format!("{}s", duration.as_secs()),
         _ => format!("{}ms", duration.as_millis()),
-    }
-}
-
-fn address(address: &EndpointAddress) -> String {
-    match address {
-        EndpointAddress::Socket(address) => address.to_string(),
-        EndpointAddress::Name { hostname, port } => format!("{}:{port}", hostname.as_str()),
-        EndpointAddress::Unix(path) => format!("unix:{path}"),
     }
 }

@@ -272,6 +272,19 @@ pub(crate) struct EndpointView {
     pub(crate) state: &'static str,
     /// Whether it takes requests now.
     pub(crate) used: bool,
+    /// What those that do have in common with the proxy, where that is why this one does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) nearer: Option<Nearer>,
+}
+
+/// What makes endpoints nearer than others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Nearer {
+    /// They are meant for the proxy's node.
+    Node,
+    /// They are meant for its zone.
+    Zone,
 }
 
 /// Why no rule takes a request.

@@ -8,6 +8,7 @@ use portcullis_api::Diagnostic;
 use super::{Question, explain, text};
 use crate::controller::AccessOptions;
 use crate::exit::{Failure, Outcome};
+use crate::locality::LocalityOptions;
 use crate::offline::Offline;
 use crate::output::{self, Output};
 use crate::render::{Paint, diagnostics_text};
@@ -35,6 +36,8 @@ pub(crate) struct Explain {
     /// What `run` was told to add to every listener's port
     #[arg(long, value_name = "N", default_value_t = 0)]
     port_offset: u16,
+    #[command(flatten)]
+    locality: LocalityOptions,
     /// For whom to print it
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Output,
@@ -50,7 +53,7 @@ impl Explain {
                 false => failure,
             }
         })?;
-        let question = question.behind_offset(self.port_offset);
+        let question = question.behind_offset(self.port_offset).at(self.locality.locality());
         let paths: Vec<PathBuf> = self.from.iter().cloned().chain(more.iter().map(PathBuf::from)).collect();
         let offline = Offline::open(&paths, &self.access)?;
         let answer = explain(&offline.resolver.resolved().model, &question);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use portcullis_model::{HeaderName, HeaderValue};
+use portcullis_model::{HeaderName, HeaderValue, Locality};
 use portcullis_proxy::Reason;
 use portcullis_routing::{Authority, Scheme, canonical_path, is_grpc};
 
@@ -20,6 +20,8 @@ pub(crate) struct Question {
     pub(crate) port: u16,
     /// What the engine adds to every listener's port.
     pub(crate) port_offset: u16,
+    /// Where the proxy stands that is asked.
+    pub(crate) locality: Locality,
     /// As written, without the query.
     pub(crate) path: String,
     pub(crate) query: Option<String>,
@@ -85,6 +87,7 @@ impl Question {
             scheme,
             port: server.port.unwrap_or(well_known),
             port_offset: 0,
+            locality: Locality::default(),
             path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
             query,
             headers: parse_headers(headers, authority)?,
@@ -96,6 +99,12 @@ impl Question {
     #[must_use]
     pub(crate) fn behind_offset(self, port_offset: u16) -> Question {
         Question { port_offset, ..self }
+    }
+
+    /// The same request to a proxy that stands there.
+    #[must_use]
+    pub(crate) fn at(self, locality: Locality) -> Question {
+        Question { locality, ..self }
     }
 
     /// The port that a listener has which the client reaches, if some may.

@@ -7,9 +7,9 @@ use portcullis_model::{
     Action, Age, BindAddress, Certificate, Cluster, ClusterKey, Cors, Endpoint, EndpointAddress,
     EndpointState, Endpoints, EndpointsKey, Failure, FailureReason, Filter, Forward, HeaderMatch,
     HeaderModifier, HeaderName, HeaderValue, HostPattern, Hostname, Listed, Listener, ListenerId,
-    ListenerProtocol, Match, Model, Origin, OriginPattern, Origins, PathMatch, PathRewrite, Port, Redirect,
-    ReplacementPath, RewriteUrl, Route, Rule, RuleId, Target, Timeouts, TlsOptions, TlsServer, Transport,
-    UpstreamProtocol, ValueMatch, WeightedBackend,
+    ListenerProtocol, Locality, Match, Model, Origin, OriginPattern, Origins, PathMatch, PathRewrite, Port,
+    Redirect, ReplacementPath, RewriteUrl, Route, Rule, RuleId, Target, Timeouts, TlsOptions, TlsServer,
+    Transport, UpstreamProtocol, ValueMatch, WeightedBackend,
 };
 use serde_json::{Value, json};
 
@@ -82,8 +82,8 @@ fn to(services: &[(&str, u32)]) -> Action {
 fn model(listeners: Vec<Arc<Listener>>) -> Model {
     let mut model = Model::default();
     let endpoint = |last, state| Endpoint {
-        address: EndpointAddress::Socket((Ipv4Addr::new(10, 0, 0, last), 8080).into()),
         state,
+        ..Endpoint::ready(EndpointAddress::Socket((Ipv4Addr::new(10, 0, 0, last), 8080).into()))
     };
     for (service, endpoints) in [
         ("a", vec![endpoint(1, EndpointState::Ready), endpoint(2, EndpointState::Draining)]),
@@ -237,6 +237,27 @@ fn an_offset_moves_ports() {
     assert_eq!((answer.status, answer.reason), (Some(500), Some("rule_invalid")));
     let below = Question::new("GET", "http://a.test/", &[]).unwrap().behind_offset(8000);
     assert_eq!(explain(&model, &below).reason, Some("no_listener"));
+}
+
+/// KEP-2433, KEP-3015: where every ready endpoint says for which zone it is, those for the proxy's zone are used.
+#[test]
+fn endpoints_that_are_meant_for_another_zone_are_told() {
+    let mut model = clear(vec![route("r", &[], vec![rule(prefix("/"), to(&[("a", 1)]))])]);
+    let endpoints = Arc::make_mut(&mut model.endpoints).get_mut(&cluster("a").endpoints).unwrap();
+    let [first, second] = &mut Arc::make_mut(endpoints).endpoints[..] else { panic!("not two") };
+    (first.state, second.state) = (EndpointState::Ready, EndpointState::Ready);
+    (first.hints.zones, second.hints.zones) = (vec!["one".into()], vec!["two".into()]);
+    let used = |zone: Option<&str>| {
+        let at = Locality { zone: zone.map(Into::into), node: None };
+        let question = Question::new("GET", "http://a/", &[]).unwrap().at(at);
+        serde_json::to_value(explain(&model, &question)).unwrap()["backends"][0]["endpoints"].clone()
+    };
+    let told = |address: &str, used: bool| json!({"address": address, "state": "ready", "used": used});
+    let (one, two) = ("10.0.0.1:8080", "10.0.0.2:8080");
+    assert_eq!(used(None), json!([told(one, true), told(two, true)]));
+    assert_eq!(used(Some("three")), json!([told(one, true), told(two, true)]));
+    let farther = json!({"address": one, "state": "ready", "used": false, "nearer": "zone"});
+    assert_eq!(used(Some("two")), json!([farther, told(two, true)]));
 }
 
 /// The gateway answers itself where the configuration demands it, and where no endpoint is there; only the first is

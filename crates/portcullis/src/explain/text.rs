@@ -1,8 +1,8 @@
 //! An answer as a person reads it.
 
 use super::answer::{
-    Answer, BackendView, Change, CorsView, FilterView, HeadersView, ListenerView, Object, Outcome, RetryView,
-    RuleView,
+    Answer, BackendView, Change, CorsView, EndpointView, FilterView, HeadersView, ListenerView, Nearer,
+    Object, Outcome, RetryView, RuleView,
 };
 use super::candidates::{Candidate, CandidateVerdict, MatchView};
 use crate::render::Paint;
@@ -205,13 +205,22 @@ fn backend(backend: &BackendView) -> Vec<String> {
     let mut lines = vec![format!("{share}% {}{port} {asked}", object(&backend.object))];
     lines.extend(backend.filters.iter().map(|one| format!("  {}", filter(one))));
     for endpoint in &backend.endpoints {
-        let unused = if endpoint.used { "" } else { ", not used while others are ready" };
-        lines.push(format!("  {} {}{unused}", endpoint.address, endpoint.state));
+        lines.push(format!("  {} {}{}", endpoint.address, endpoint.state, unused(endpoint)));
     }
     if let (Some(status), Some(reason)) = (backend.status, backend.reason) {
         lines.push(format!("  {status} ({reason}): {}", backend.message.as_deref().unwrap_or_default()));
     }
     lines
+}
+
+/// Why an endpoint takes no requests.
+fn unused(endpoint: &EndpointView) -> &'static str {
+    match endpoint.nearer {
+        _ if endpoint.used => "",
+        None => ", not used while others are ready",
+        Some(Nearer::Node) => ", not used while others are ready that are meant for the proxy's node",
+        Some(Nearer::Zone) => ", not used while others are ready that are meant for the proxy's zone",
+    }
 }
 
 fn candidate(candidate: &Candidate) -> String {

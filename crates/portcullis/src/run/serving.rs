@@ -200,7 +200,7 @@ fn leads_to(model: &Model, rule: &Rule) -> String {
 
 /// Whether there is an instance that takes requests. Host names may yet turn out to have none.
 fn has_endpoint(model: &Model, cluster: &ClusterKey) -> bool {
-    model.endpoints.get(&cluster.endpoints).is_some_and(|endpoints| endpoints.usable().next().is_some())
+    model.endpoints.get(&cluster.endpoints).is_some_and(|endpoints| !endpoints.endpoints.is_empty())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// The attempts of a request at its backend.
 pub(super) struct Attempts<'r> {
     pub(super) rule: &'r Treatment,
-    cluster: &'r Cluster,
+    cluster: &'r Arc<Cluster>,
     taken: Taken,
     /// When all of them have to be over.
     deadline: Option<Instant>,
@@ -46,7 +47,7 @@ impl<'r> Attempts<'r> {
     pub(super) fn new(
         around: &Surroundings<'_>,
         scratch: &Scratch,
-        (rule, cluster): (&'r Treatment, &'r Cluster),
+        (rule, cluster): (&'r Treatment, &'r Arc<Cluster>),
         started: Instant,
     ) -> Result<Attempts<'r>, ProxyError> {
         Ok(Attempts {
@@ -84,7 +85,7 @@ impl<'r> Attempts<'r> {
         }
         if self.reconnects(error, outgoing) && !std::mem::replace(&mut self.fresh, true) {
             if error.replay == Replay::Unprocessed {
-                self.taken.next(); // another endpoint may take what this one does not
+                self.taken.next(false); // another endpoint may take what this one does not
             }
             return Some(Next::Reconnect);
         }
@@ -93,7 +94,7 @@ impl<'r> Attempts<'r> {
             // Without a policy a failed connect is followed by one try of another endpoint.
             None => self.followed == 0 && self.taken.endpoints() > 1 && error.stage == Stage::Connect,
         };
-        retried.then(|| self.follow())
+        retried.then(|| self.follow(error.stage == Stage::Connect))
     }
 
     /// Whether a failure says only that the connection was an old one, which the endpoint had given up: nothing of
@@ -115,9 +116,9 @@ impl<'r> Attempts<'r> {
     }
 
     /// Counts a further attempt, at an endpoint that was not tried if there is one.
-    pub(super) fn follow(&mut self) -> Next {
+    pub(super) fn follow(&mut self, unreachable: bool) -> Next {
         self.followed += 1;
-        self.taken.next();
+        self.taken.next(unreachable);
         Next::Retry
     }
 

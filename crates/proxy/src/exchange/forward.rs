@@ -48,7 +48,7 @@ pub(super) async fn forward<D: Downstream>(
     loop {
         let next = match attempt(around, scratch, down, record, backend, &mut attempts).await {
             Ok(Some(ended)) => return Ok(ended),
-            Ok(None) => attempts.follow(),
+            Ok(None) => attempts.follow(false),
             Err(error) => attempts.after(&error, &scratch.outgoing).ok_or(error)?,
         };
         match next {
@@ -92,7 +92,8 @@ async fn attempt<D: Downstream>(
         None => Box::pin(connect(around, down, &target, attempts.wish, &deadlines)).await?,
     };
     let exchange = Exchange { around, filters: (attempts.rule, backend), policy, target, deadlines };
-    exchange.run(scratch, down, record, connected).await
+    let ended = exchange.run(scratch, down, record, connected).await;
+    ended.inspect_err(|error| exchange.target.target.health.note_failure(error))
 }
 
 /// What an attempt happens in.
@@ -186,6 +187,10 @@ pub(super) fn filter(head: &mut RequestHead, filters: &[&Filters], prefix_len: O
     filters.iter().for_each(|filters| filters.on_request(head));
 }
 
+/// How long an endpoint that cannot be connected to must have had, for that to be told of it: the time after which a
+/// lost first packet is sent anew (RFC 6298 §2).
+const TELLING: Duration = Duration::from_secs(1);
+
 /// Connects to an endpoint, unless the client goes before that.
 async fn connect<D: Downstream>(
     around: &Surroundings<'_>,
@@ -208,6 +213,10 @@ async fn connect<D: Downstream>(
             return error;
         }
         around.worker.metrics.upstream_connect_failures.add(1);
+        // A rule that leaves no time to connect says nothing of the endpoint.
+        if error.reason != Reason::ConnectTimeout || timeout >= TELLING {
+            endpoint.target.health.note_failure(&error);
+        }
         match deadlines.first().filter(|_| error.reason == Reason::ConnectTimeout && deadlines.passed()) {
             Some((_, reason)) => ProxyError { reason, ..error },
             None => error,

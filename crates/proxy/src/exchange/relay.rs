@@ -211,6 +211,9 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
     /// The answer's head is here: filters, then on to the client.
     fn begin(&mut self, framing: Framing) -> Result<(), ProxyError> {
         let (rule, backend) = self.filters;
+        if let Some(endpoint) = &self.record.endpoint {
+            endpoint.target.health.succeeded();
+        }
         if framing == Framing::Tunnel && !self.request_sent {
             // What is left of the request would be taken for the new protocol (RFC 9110 §7.8).
             return Err(protocol(Stage::ReceiveAnswer));

@@ -33,7 +33,7 @@ pub(crate) fn backend(
 /// A socket for datagrams to an endpoint of the backend, and the endpoint's number.
 pub(crate) async fn datagrams(
     worker: &Worker,
-    cluster: &Cluster,
+    cluster: &Arc<Cluster>,
     record: &mut SessionRecord,
 ) -> Result<(UdpSocket, u64), Reason> {
     let taken = worker.pools.take(cluster).map_err(|error| error.reason)?;
@@ -41,14 +41,17 @@ pub(crate) async fn datagrams(
     record.endpoint = Some(Rc::clone(endpoint));
     record.attempts = 1;
     let (timer, timeout) = (worker.timer(), worker.shared.options.limits.connect_timeout);
-    let socket = worker.pools.datagrams(endpoint, &timer, timeout).await.map_err(|error| error.reason)?;
+    let socket = worker.pools.datagrams(endpoint, &timer, timeout).await.map_err(|error| {
+        endpoint.target.health.note_failure(&error);
+        error.reason
+    })?;
     Ok((socket, endpoint.target.id))
 }
 
 /// A connection to an endpoint of the backend. One that cannot be had lets one more endpoint be tried, as for requests.
 pub(crate) async fn connect(
     worker: &Worker,
-    cluster: &Cluster,
+    cluster: &Arc<Cluster>,
     timer: &Timer,
     record: &mut SessionRecord,
 ) -> Result<UpstreamStream, Reason> {
@@ -61,11 +64,17 @@ pub(crate) async fn connect(
         record.attempts += 1;
         worker.metrics.upstream_connects.add(1);
         match worker.pools.dial(endpoint, timer, timeout).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) => failed = error.reason,
+            Ok(stream) => {
+                endpoint.target.health.succeeded();
+                return Ok(stream);
+            }
+            Err(error) => {
+                endpoint.target.health.note_failure(&error);
+                failed = error.reason;
+            }
         }
         worker.metrics.upstream_connect_failures.add(1);
-        taken.next();
+        taken.next(true);
     }
     Err(failed)
 }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use portcullis_model::{Listener, Model, Port, Route, Rule};
+use portcullis_model::{Listener, Locality, Model, Port, Route, Rule};
 use portcullis_routing::{PortTable, Scheme};
 
 use super::clusters::Clusters;
 use super::rule::Shares;
 use super::{CompiledRule, Config, ServedPort};
 use crate::l4::L4Port;
+use crate::options::ProxyOptions;
 use crate::tls::Sessions;
-use crate::upstream::Identity;
+use crate::upstream::{EndpointSets, Identity};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -26,13 +27,13 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    pub(crate) fn new(workers: usize, port_offset: u16) -> Builder {
+    pub(crate) fn new(options: &ProxyOptions, endpoints: &Arc<EndpointSets>) -> Builder {
         Builder {
-            port_offset,
-            workers,
+            port_offset: options.port_offset,
+            workers: options.workers,
             model: Arc::default(),
             config: Arc::default(),
-            clusters: Clusters::default(),
+            clusters: Clusters::new(endpoints, options.locality.clone()),
             sessions: Sessions::default(),
         }
     }
@@ -66,6 +67,11 @@ impl Builder {
         self.model = model;
         self.config = Arc::new(config);
         Arc::clone(&self.config)
+    }
+
+    /// Chooses endpoints for a proxy that stands there, from now on.
+    pub(crate) fn locate(&mut self, at: Locality) {
+        self.clusters.locate(at);
     }
 
     fn table(&self, port: &Port, before: Option<&Arc<ServedPort>>) -> PortTable<CompiledRule> {

@@ -5,28 +5,53 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use portcullis_model::{ClusterKey, Model, UpstreamProtocol, UpstreamTls};
+use portcullis_model::{ClusterKey, Locality, Model, UpstreamProtocol, UpstreamTls};
 
-use crate::upstream::{Cluster, Identity, Targets, TlsClient};
+use crate::upstream::{Cluster, ClusterTargets, EndpointSet, EndpointSets, Identity, Targets, TlsClient};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
 /// The clusters of the newest model: each once for every client certificate that is shown to it.
-#[derive(Default)]
 pub(crate) struct Clusters {
     by_key: RefCell<Map<ClusterKey, Vec<Held>>>,
     targets: RefCell<Targets>,
+    sets: Arc<EndpointSets>,
+    /// Where the proxy stands.
+    at: Locality,
     model: Arc<Model>,
 }
 
 /// A cluster, and what it was set up with.
 struct Held {
     cluster: Arc<Cluster>,
+    /// Shared with all that lead to the same endpoints.
+    set: Arc<EndpointSet>,
     identity: Option<Identity>,
     tls: Option<(Arc<UpstreamTls>, Arc<TlsClient>)>,
 }
 
 impl Clusters {
+    pub(super) fn new(sets: &Arc<EndpointSets>, at: Locality) -> Clusters {
+        Clusters {
+            by_key: RefCell::default(),
+            targets: RefCell::default(),
+            sets: Arc::clone(sets),
+            at,
+            model: Arc::default(),
+        }
+    }
+
+    /// Takes over where the proxy stands.
+    pub(super) fn locate(&mut self, at: Locality) {
+        if self.at == at {
+            return;
+        }
+        self.at = at;
+        for held in self.by_key.get_mut().values_mut().flatten() {
+            held.settle(&self.model, &self.at, self.targets.get_mut());
+        }
+    }
+
     /// The cluster of this name, as a listener with this client certificate speaks to it.
     pub(super) fn cluster(&self, key: &ClusterKey, identity: Option<&Identity>) -> Arc<Cluster> {
         let mut by_key = self.by_key.borrow_mut();
@@ -35,8 +60,9 @@ impl Clusters {
             return Arc::clone(&held.cluster);
         }
         let cluster = Arc::new(Cluster::new(key.clone()));
-        let mut held = Held { cluster: Arc::clone(&cluster), identity: identity.cloned(), tls: None };
-        held.settle(&self.model, &mut self.targets.borrow_mut());
+        let set = self.sets.of(&key.endpoints);
+        let mut held = Held { cluster: Arc::clone(&cluster), set, identity: identity.cloned(), tls: None };
+        held.settle(&self.model, &self.at, &mut self.targets.borrow_mut());
         variants.push(held);
         cluster
     }
@@ -55,7 +81,7 @@ impl Clusters {
         }
         for key in stale {
             for held in by_key.get_mut(key).into_iter().flatten() {
-                held.settle(model, self.targets.get_mut());
+                held.settle(model, &self.at, self.targets.get_mut());
             }
         }
     }
@@ -67,14 +93,17 @@ impl Clusters {
             !variants.is_empty()
         });
         self.targets.get_mut().sweep();
+        self.sets.sweep();
     }
 }
 
+const NONE: ClusterTargets = ClusterTargets { used: Vec::new(), kept: Vec::new() };
+
 impl Held {
     /// Gives the cluster what a model says of it: nothing if TLS cannot be set up.
-    fn settle(&mut self, model: &Model, targets: &mut Targets) {
+    fn settle(&mut self, model: &Model, at: &Locality, targets: &mut Targets) {
         let key = &self.cluster.key;
-        let Some(of_model) = model.clusters.get(key) else { return self.cluster.set_endpoints(None) };
+        let Some(of_model) = model.clusters.get(key) else { return self.cluster.set_targets(NONE) };
         if let Some(tls) = &of_model.tls {
             if !self.tls.as_ref().is_some_and(|(same, _)| Arc::ptr_eq(same, tls)) {
                 match TlsClient::new(tls, key.protocol, self.identity.as_ref()) {
@@ -83,7 +112,7 @@ impl Held {
                         self.tls = None;
                         let backend = &key.endpoints;
                         tracing::error!(%backend, policy = %tls.origin, %error, "TLS cannot be set up");
-                        return self.cluster.set_endpoints(None);
+                        return self.cluster.set_targets(NONE);
                     }
                 }
             }
@@ -91,8 +120,11 @@ impl Held {
             self.tls = None;
         }
         let tls = self.tls.as_ref().map(|(_, client)| client);
-        let endpoints = model.endpoints.get(&key.endpoints);
-        self.cluster.set_endpoints(endpoints.map(|endpoints| targets.of(endpoints, key.protocol, tls)));
+        let Some(endpoints) = model.endpoints.get(&key.endpoints) else {
+            return self.cluster.set_targets(NONE);
+        };
+        self.set.update(endpoints, at);
+        self.cluster.set_targets(targets.of(&self.set, key.protocol, tls));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The admin endpoint: `/metrics`, `/readyz` and `/livez`, on a thread that serves no traffic.
+//! The admin endpoint: `/metrics`, `/endpoints`, `/readyz` and `/livez`, on a thread that serves no traffic.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-use super::exposition;
+use super::{endpoints, exposition};
 use crate::listen::inherited::Inherited;
 use crate::proxy::StartError;
 use crate::shared::{Phase, Shared};
@@ -85,17 +85,17 @@ pub(crate) async fn serve(socket: AdminSocket, shared: Arc<Shared>, mut closing:
 /// One request and its answer; then the connection ends.
 async fn exchange(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let (mut parser, mut head, mut input) = (RequestParser::new(HEAD), RequestHead::new(), Vec::new());
-    let (status, body) = loop {
+    let (status, content_type, body) = loop {
         match parser.parse(&input, &mut head) {
             Ok(Some(_)) => break answer(&head, shared),
             Ok(None) if stream.read_buf(&mut input).await? == 0 => return Ok(()),
             Ok(None) => {}
-            Err(error) => break (error.status(), format!("{error}\n")),
+            Err(error) => break (error.status(), TEXT, format!("{error}\n")),
         }
     };
     let mut response = ResponseHead::new();
     response.start(Version::Http11, status);
-    response.fields.push(b"content-type", b"text/plain; version=0.0.4; charset=utf-8");
+    response.fields.push(b"content-type", content_type.as_bytes());
     let mut out = Vec::new();
     let framing = Framing::Length(body.len() as u64);
     write_response(&mut out, &response, framing, ConnectionField::Close, b"");
@@ -106,18 +106,26 @@ async fn exchange(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.shutdown().await
 }
 
-fn answer(head: &RequestHead, shared: &Shared) -> (u16, String) {
+/// Of words and of metrics (the text format of Prometheus).
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The status, type and body of an answer.
+fn answer(head: &RequestHead, shared: &Shared) -> (u16, &'static str, String) {
     if !matches!(head.method(), Method::Get | Method::Head) {
-        return (405, "only GET and HEAD\n".into());
+        return (405, TEXT, "only GET and HEAD\n".into());
     }
     match head.path() {
-        b"/livez" => (200, "ok\n".into()),
+        b"/livez" => (200, TEXT, "ok\n".into()),
         b"/readyz" => match shared.phase() {
-            Phase::Starting => (503, "no configuration yet\n".into()),
-            Phase::Serving => (200, "ok\n".into()),
-            Phase::Leaving | Phase::Draining => (503, "draining\n".into()),
+            Phase::Starting => (503, TEXT, "no configuration yet\n".into()),
+            Phase::Serving => (200, TEXT, "ok\n".into()),
+            Phase::Leaving | Phase::Draining => (503, TEXT, "draining\n".into()),
         },
-        b"/metrics" => (200, exposition::render(shared)),
-        _ => (404, "/metrics, /readyz and /livez are here\n".into()),
+        b"/metrics" => (200, TEXT, exposition::render(shared)),
+        b"/endpoints" => match serde_json::to_string(&endpoints::report(shared)) {
+            Ok(report) => (200, "application/json", format!("{report}\n")),
+            Err(error) => (500, TEXT, format!("{error}\n")),
+        },
+        _ => (404, TEXT, "/metrics, /endpoints, /readyz and /livez are here\n".into()),
     }
 }

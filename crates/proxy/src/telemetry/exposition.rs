@@ -1,5 +1,5 @@
-//! The metrics in Prometheus' text form. Labels have few values, all known beforehand but those of certificates,
-//! which the configuration bounds.
+//! The metrics in Prometheus' text form. Labels have few values, all known beforehand but those of certificates and
+//! backends, which the configuration bounds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,6 +19,7 @@ pub(crate) fn render(shared: &Shared) -> String {
     page.durations();
     page.sessions();
     page.upstreams();
+    page.endpoints();
     page.certificates();
     if let Some(log) = &shared.access_log {
         page.family("portcullis_access_log_lost_total", "counter", "Log lines lost to a slow disk.");
@@ -175,6 +176,36 @@ impl Page<'_> {
         ];
         for (name, help, of) in counters {
             self.single(&format!("portcullis_upstream_{name}_total"), "counter", help, of);
+        }
+    }
+
+    fn endpoints(&mut self) {
+        let (ejections, spared) = self.shared.endpoints.totals();
+        let name = "portcullis_upstream_ejections_total";
+        self.family(
+            name,
+            "counter",
+            "How often endpoints were shut out because they failed again and again.",
+        );
+        self.line(name, "", ejections);
+        let name = "portcullis_upstream_ejections_spared_total";
+        self.family(
+            name,
+            "counter",
+            "How often one was not because too few of the backend's would have been left.",
+        );
+        self.line(name, "", spared);
+        let name = "portcullis_upstream_ejected_endpoints";
+        self.family(name, "gauge", "Endpoints that are shut out now, of backends that have some.");
+        for (key, endpoints) in self.shared.endpoints.seen() {
+            let ejected = endpoints.iter().filter(|endpoint| endpoint.ejected.is_some()).count();
+            if ejected > 0 {
+                let (kind, namespace, backend) = (&key.origin.kind, &key.origin.namespace, &key.origin.name);
+                let port = key.port;
+                let labels =
+                    format!("kind=\"{kind}\",namespace=\"{namespace}\",name=\"{backend}\",port=\"{port}\"");
+                self.line(name, &labels, ejected);
+            }
         }
     }
 

@@ -6,8 +6,9 @@ use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
 use hashbrown::HashMap;
-use portcullis_model::{ClusterKey, EndpointAddress, Endpoints, UpstreamProtocol};
+use portcullis_model::{ClusterKey, EndpointAddress, UpstreamProtocol};
 
+use super::health::{EndpointSet, Health};
 use super::tls::TlsClient;
 
 /// A backend as it is spoken to, shared by all rules that lead to it.
@@ -17,7 +18,16 @@ pub(crate) struct Cluster {
     pub(crate) id: u64,
     /// Counts the changes of `targets`.
     version: AtomicU64,
-    targets: ArcSwap<Vec<Arc<Target>>>,
+    targets: ArcSwap<ClusterTargets>,
+}
+
+/// The targets of a cluster.
+#[derive(Debug, Default)]
+pub(crate) struct ClusterTargets {
+    /// They take requests.
+    pub(crate) used: Vec<Arc<Target>>,
+    /// They take none, but keep what they have: they are ending, or others are nearer.
+    pub(crate) kept: Vec<Arc<Target>>,
 }
 
 /// Where requests to an endpoint go, and all that makes a connection to it different from others.
@@ -27,6 +37,8 @@ pub(crate) struct Target {
     pub(crate) protocol: UpstreamProtocol,
     /// The address, for logs.
     pub(crate) label: String,
+    /// What is known of the endpoint, by whatever protocol it is spoken to.
+    pub(crate) health: Arc<Health>,
     /// Never the same for two targets of a process: connections are pooled by it.
     pub(crate) id: u64,
     /// How TLS is spoken to it; nothing is in clear.
@@ -37,14 +49,15 @@ pub(crate) struct Target {
 
 impl Target {
     pub(super) fn new(
-        address: &EndpointAddress,
+        health: &Arc<Health>,
         protocol: UpstreamProtocol,
         tls: Option<&Arc<TlsClient>>,
     ) -> Target {
         Target {
-            address: address.clone(),
+            address: health.address.clone(),
             protocol,
-            label: label(address),
+            label: health.address.to_string(),
+            health: Arc::clone(health),
             id: next_id(),
             tls: tls.cloned(),
             failing: AtomicBool::new(false),
@@ -79,8 +92,8 @@ impl Cluster {
         Cluster { key, id: next_id(), version: AtomicU64::new(0), targets: ArcSwap::default() }
     }
 
-    pub(crate) fn set_endpoints(&self, targets: Option<Vec<Arc<Target>>>) {
-        self.targets.store(Arc::new(targets.unwrap_or_default()));
+    pub(crate) fn set_targets(&self, targets: ClusterTargets) {
+        self.targets.store(Arc::new(targets));
         self.version.fetch_add(1, Ordering::Release);
     }
 
@@ -89,8 +102,14 @@ impl Cluster {
         self.version.load(Ordering::Acquire)
     }
 
-    pub(crate) fn targets(&self) -> Arc<Vec<Arc<Target>>> {
+    pub(crate) fn targets(&self) -> Arc<ClusterTargets> {
         self.targets.load_full()
+    }
+
+    /// Whether a target is still one of this cluster's, though others may take the requests to come.
+    pub(crate) fn knows(&self, target: u64) -> bool {
+        let targets = self.targets.load();
+        targets.used.iter().chain(&targets.kept).any(|known| known.id == target)
     }
 }
 
@@ -100,35 +119,40 @@ impl fmt::Debug for Cluster {
     }
 }
 
-/// The targets in use: an endpoint that several backends or versions have in common keeps its connections.
+/// The targets in use: an endpoint that stays keeps its connections.
 #[derive(Default)]
 pub(crate) struct Targets(HashMap<TargetKey, Weak<Target>, foldhash::fast::RandomState>);
 
-/// With the id of the TLS settings, if any.
-type TargetKey = (EndpointAddress, UpstreamProtocol, Option<u64>);
+/// The endpoint's id, and that of the TLS settings, if any.
+type TargetKey = (u64, UpstreamProtocol, Option<u64>);
 
 impl Targets {
-    /// The targets of the endpoints that take requests.
+    /// The targets of a backend's endpoints.
     pub(crate) fn of(
         &mut self,
-        endpoints: &Endpoints,
+        set: &EndpointSet,
         protocol: UpstreamProtocol,
         tls: Option<&Arc<TlsClient>>,
-    ) -> Vec<Arc<Target>> {
-        endpoints.usable().map(|endpoint| self.target(&endpoint.address, protocol, tls)).collect()
+    ) -> ClusterTargets {
+        let mut targets = ClusterTargets::default();
+        for (health, used) in set.healths() {
+            let target = self.target(&health, protocol, tls);
+            if used { targets.used.push(target) } else { targets.kept.push(target) }
+        }
+        targets
     }
 
     fn target(
         &mut self,
-        address: &EndpointAddress,
+        health: &Arc<Health>,
         protocol: UpstreamProtocol,
         tls: Option<&Arc<TlsClient>>,
     ) -> Arc<Target> {
-        let slot = self.0.entry((address.clone(), protocol, tls.map(|tls| tls.id))).or_default();
+        let slot = self.0.entry((health.id, protocol, tls.map(|tls| tls.id))).or_default();
         if let Some(target) = slot.upgrade() {
             return target;
         }
-        let target = Arc::new(Target::new(address, protocol, tls));
+        let target = Arc::new(Target::new(health, protocol, tls));
         *slot = Arc::downgrade(&target);
         target
     }
@@ -139,40 +163,42 @@ impl Targets {
     }
 }
 
-fn label(address: &EndpointAddress) -> String {
-    match address {
-        EndpointAddress::Socket(address) => address.to_string(),
-        EndpointAddress::Name { hostname, port } => format!("{}:{port}", hostname.as_str()),
-        EndpointAddress::Unix(path) => format!("unix:{path}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use portcullis_model::{Endpoint, EndpointState, EndpointsKey, Origin, Transport};
+    use portcullis_model::{Endpoint, Endpoints, EndpointsKey, Locality, Origin, Transport};
 
+    use super::super::health::EndpointSets;
     use super::*;
+    use crate::clock::Clock;
+    use crate::limits::Limits;
 
-    fn endpoints(ports: &[u16]) -> Endpoints {
+    fn endpoints(ports: &[u16]) -> Arc<Endpoints> {
         let origin = Origin { kind: "Service".into(), namespace: "default".into(), name: "web".into() };
-        let endpoint = |port: &u16| Endpoint {
-            address: EndpointAddress::Socket(([10, 0, 0, 1], *port).into()),
-            state: EndpointState::Ready,
-        };
-        Endpoints {
+        let endpoint = |port: &u16| Endpoint::ready(EndpointAddress::Socket(([10, 0, 0, 1], *port).into()));
+        Arc::new(Endpoints {
             key: EndpointsKey { origin, port: 80, transport: Transport::Tcp },
             endpoints: ports.iter().map(endpoint).collect(),
-        }
+        })
     }
 
     #[test]
     fn an_endpoint_that_stays_keeps_its_identity() {
+        let sets = EndpointSets::new(&Limits::default(), &Clock::manual());
         let mut targets = Targets::default();
-        let before = targets.of(&endpoints(&[1, 2]), UpstreamProtocol::Http1, None);
-        let after = targets.of(&endpoints(&[2, 3]), UpstreamProtocol::Http1, None);
+        let mut of = |ports: &[u16], protocol| {
+            let endpoints = endpoints(ports);
+            let set = sets.of(&endpoints.key);
+            set.update(&endpoints, &Locality::default());
+            targets.of(&set, protocol, None).used
+        };
+        let before = of(&[1, 2], UpstreamProtocol::Http1);
+        let after = of(&[2, 3], UpstreamProtocol::Http1);
         assert_eq!(before[1].id, after[0].id);
         assert_ne!(before[0].id, after[1].id);
-        drop((before, after));
+        let otherwise = of(&[2, 3], UpstreamProtocol::Http2);
+        assert_ne!(otherwise[0].id, after[0].id);
+        assert_eq!(otherwise[0].health.id, after[0].health.id);
+        drop((before, after, otherwise));
         targets.sweep();
         assert!(targets.0.is_empty());
     }

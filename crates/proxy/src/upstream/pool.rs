@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use std::sync::Arc;
+use std::sync::{self, Arc};
 use std::time::{Duration, Instant};
 
 use portcullis_model::UpstreamProtocol;
@@ -12,7 +12,10 @@ use super::cluster::{Cluster, Target};
 use super::connect::{self, Forbidden};
 use super::connection::{Upstream, UpstreamStream};
 use super::dns::Dns;
+use super::health::Health;
 use super::http2::{Links, Opener, Place, Settings, Turn};
+use super::taken::Taken;
+use crate::clock::Clock;
 use crate::error::ProxyError;
 use crate::limits::Limits;
 use crate::reason::Reason;
@@ -29,6 +32,7 @@ pub(crate) struct Pools {
     endpoints: RefCell<Map<Weak<LocalTarget>>>,
     dns: Dns,
     forbidden: Forbidden,
+    clock: Clock,
     idle_timeout: Duration,
     max_idle: usize,
     max_requests: usize,
@@ -36,11 +40,12 @@ pub(crate) struct Pools {
 }
 
 /// A backend as one worker sees it.
-pub(crate) struct LocalCluster {
+pub(super) struct LocalCluster {
+    cluster: sync::Weak<Cluster>,
     version: Cell<u64>,
     targets: RefCell<Rc<[Rc<LocalTarget>]>>,
     turn: Cell<usize>,
-    requests: Cell<usize>,
+    pub(super) requests: Cell<usize>,
     used: Cell<Instant>,
 }
 
@@ -73,51 +78,9 @@ struct Idle {
     since: Instant,
 }
 
-/// A request's place at a backend, and its endpoints in the order in which they are to be tried.
-pub(crate) struct Taken {
-    cluster: Rc<LocalCluster>,
-    targets: Rc<[Rc<LocalTarget>]>,
-    /// Whose turn it is.
-    turn: usize,
-    /// Those whose turn it was.
-    tried: Vec<u64>,
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        self.cluster.requests.set(self.cluster.requests.get().saturating_sub(1));
-    }
-}
-
-impl Taken {
-    /// The endpoint whose turn it is.
-    pub(crate) fn endpoint(&self) -> Option<&Rc<LocalTarget>> {
-        self.targets.get(self.turn.checked_rem(self.targets.len())?)
-    }
-
-    /// Gives the turn to the next endpoint that had none, if there is one, else to the next.
-    pub(crate) fn next(&mut self) {
-        self.tried.extend(self.endpoint().map(|endpoint| endpoint.target.id));
-        self.turn = self.turn.wrapping_add(1);
-        self.skip_tried();
-    }
-
-    fn skip_tried(&mut self) {
-        let tried = |taken: &Taken| {
-            taken.endpoint().is_some_and(|endpoint| taken.tried.contains(&endpoint.target.id))
-        };
-        for _ in 0..self.targets.len() {
-            if !tried(self) {
-                return;
-            }
-            self.turn = self.turn.wrapping_add(1);
-        }
-        self.tried.clear(); // all had their turn, so that each gets another
-    }
-
-    /// How many endpoints there are.
-    pub(crate) fn endpoints(&self) -> usize {
-        self.targets.len()
+impl AsRef<Health> for LocalTarget {
+    fn as_ref(&self) -> &Health {
+        &self.target.health
     }
 }
 
@@ -152,12 +115,13 @@ impl LocalTarget {
 }
 
 impl Pools {
-    pub(crate) fn new(limits: &Limits, forbidden: Forbidden) -> Pools {
+    pub(crate) fn new(limits: &Limits, forbidden: Forbidden, clock: &Clock) -> Pools {
         Pools {
             clusters: RefCell::default(),
             endpoints: RefCell::default(),
             dns: Dns::default(),
             forbidden,
+            clock: clock.clone(),
             idle_timeout: limits.upstream_idle_timeout,
             max_idle: limits.upstream_idle_connections,
             max_requests: limits.upstream_requests,
@@ -166,33 +130,38 @@ impl Pools {
     }
 
     /// Takes a request's place at a backend.
-    pub(crate) fn take(&self, cluster: &Cluster) -> Result<Taken, ProxyError> {
+    pub(crate) fn take(&self, cluster: &Arc<Cluster>) -> Result<Taken, ProxyError> {
         let local = self.cluster(cluster);
         if local.requests.get() >= self.max_requests {
             return Err(connect::failed(Reason::UpstreamOverflow));
         }
         let targets = Rc::clone(&local.targets.borrow());
-        if targets.is_empty() {
-            return Err(connect::failed(Reason::NoEndpoint));
-        }
         let turn = local.turn.replace(local.turn.get().wrapping_add(1));
-        local.requests.set(local.requests.get() + 1);
-        Ok(Taken { cluster: local, targets, turn, tried: Vec::new() })
+        Taken::new(local, targets, turn, &self.clock).ok_or(connect::failed(Reason::NoEndpoint))
     }
 
     /// Takes note of endpoints that came or went since a request took its place.
-    pub(crate) fn refresh(&self, cluster: &Cluster, taken: &mut Taken) {
-        let targets = Rc::clone(&self.cluster(cluster).targets.borrow());
-        if !Rc::ptr_eq(&targets, &taken.targets) {
-            taken.targets = targets;
-            taken.skip_tried();
-        }
+    pub(crate) fn refresh(&self, cluster: &Arc<Cluster>, taken: &mut Taken) {
+        taken.refresh(&self.cluster(cluster).targets.borrow());
     }
 
-    fn cluster(&self, cluster: &Cluster) -> Rc<LocalCluster> {
+    /// Takes note of all endpoints that came or went: the connections that waited at those which take no more requests
+    /// are closed, and those in use go on.
+    pub(crate) fn refresh_all(&self) {
+        self.clusters.borrow_mut().retain(|_, local| match local.cluster.upgrade() {
+            Some(cluster) => {
+                self.update(local, &cluster);
+                true
+            }
+            None => local.requests.get() > 0,
+        });
+    }
+
+    fn cluster(&self, cluster: &Arc<Cluster>) -> Rc<LocalCluster> {
         let mut clusters = self.clusters.borrow_mut();
         let local = clusters.entry(cluster.id).or_insert_with(|| {
             Rc::new(LocalCluster {
+                cluster: Arc::downgrade(cluster),
                 version: Cell::new(u64::MAX),
                 targets: RefCell::new(Rc::default()),
                 turn: Cell::new(0),
@@ -200,13 +169,21 @@ impl Pools {
                 used: Cell::new(Instant::now()),
             })
         });
-        let version = cluster.version();
-        if local.version.replace(version) != version {
+        if self.update(local, cluster) {
             local.used.set(Instant::now());
-            let targets = cluster.targets();
-            *local.targets.borrow_mut() = targets.iter().map(|target| self.endpoint(target)).collect();
         }
         Rc::clone(local)
+    }
+
+    /// Whether the endpoints are others than before.
+    fn update(&self, local: &LocalCluster, cluster: &Cluster) -> bool {
+        let version = cluster.version();
+        let is_new = local.version.replace(version) != version;
+        if is_new {
+            let targets = cluster.targets();
+            *local.targets.borrow_mut() = targets.used.iter().map(|target| self.endpoint(target)).collect();
+        }
+        is_new
     }
 
     fn endpoint(&self, target: &Arc<Target>) -> Rc<LocalTarget> {
@@ -371,9 +348,9 @@ mod tests {
     async fn pooled() -> (Pools, LocalTarget, std::net::TcpStream) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = EndpointAddress::Socket(listener.local_addr().unwrap());
-        let target = Target::new(&address, UpstreamProtocol::Http1, None);
+        let target = Target::new(&Health::alone(&address), UpstreamProtocol::Http1, None);
         let endpoint = LocalTarget::new(Arc::new(target));
-        let pools = Pools::new(&Limits::default(), Forbidden::default());
+        let pools = Pools::new(&Limits::default(), Forbidden::default(), &Clock::manual());
         let timer = crate::timer::Wheel::new().timer();
         let connected = pools.connect(&endpoint, Wish::Any, &timer, Duration::from_secs(5)).await.unwrap();
         let Connected::Http1(upstream) = connected else { panic!("not HTTP/1") };

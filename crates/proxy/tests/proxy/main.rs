@@ -14,6 +14,7 @@ mod configuration;
 mod cors;
 mod forwarding;
 mod grpc;
+mod health;
 mod hosts;
 mod http2;
 mod http2_upstream;

@@ -12,6 +12,7 @@ use portcullis_model::{
     Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Hostname, Transport, UpstreamScope,
 };
 
+use super::hints::Distribution;
 use super::services::{find_port, is_over};
 use crate::causes::BACKEND_OUT_OF_SCOPE;
 use crate::finding::Finding;
@@ -72,25 +73,28 @@ fn of_slice(slice: &EndpointSlice, service: &Service, port: u16, transport: Tran
         .filter(|port| is_over(port.protocol.as_deref(), transport))
         .filter_map(|port| u16::try_from(port.port?).ok().filter(|port| *port != 0));
     let Some(number) = numbers.next() else { return Vec::new() };
+    let distribution = Distribution::of(service);
     let mut endpoints = Vec::new();
     for endpoint in slice.endpoints.iter().flatten() {
         let Some(state) = state(endpoint.conditions.as_ref()) else { continue };
+        let hints = distribution.hints(endpoint);
         let addresses = endpoint.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());
-        endpoints.extend(
-            addresses
-                .map(|ip| Endpoint { address: EndpointAddress::Socket(SocketAddr::new(ip, number)), state }),
-        );
+        endpoints.extend(addresses.map(|ip| Endpoint {
+            address: EndpointAddress::Socket(SocketAddr::new(ip, number)),
+            state,
+            hints: hints.clone(),
+        }));
     }
     endpoints
 }
 
-/// Source: `EndpointConditions` field documentation: an unknown `ready` counts as ready; an endpoint that is
-/// `serving` though not ready is one that terminates.
+/// Source: `EndpointConditions` field documentation: unknown `ready` and `serving` count as true, an unknown
+/// `terminating` as false. One that is neither ready nor terminating serves nothing, whatever it says of serving.
 fn state(conditions: Option<&EndpointConditions>) -> Option<EndpointState> {
     let Some(conditions) = conditions else { return Some(EndpointState::Ready) };
     if conditions.ready.unwrap_or(true) {
         Some(EndpointState::Ready)
-    } else if conditions.serving == Some(true) && conditions.terminating == Some(true) {
+    } else if conditions.serving.unwrap_or(true) && conditions.terminating == Some(true) {
         Some(EndpointState::Draining)
     } else {
         None
@@ -100,7 +104,7 @@ fn state(conditions: Option<&EndpointConditions>) -> Option<EndpointState> {
 fn of_backend(view: &View<'_>, key: &ObjectKey) -> Vec<Endpoint> {
     let Some(backend) = view.backend(key) else { return Vec::new() };
     let addresses = backend.spec.endpoints.iter().filter_map(address);
-    addresses.map(|address| Endpoint { address, state: EndpointState::Ready }).collect()
+    addresses.map(Endpoint::ready).collect()
 }
 
 /// Where an endpoint of a Backend listens, unless its address or port cannot be used.

@@ -370,7 +370,7 @@ fn named_backend(key: &EndpointsKey) -> String {
     }
 }
 
-/// `name:port: [address…]`, draining ones marked.
+/// `name:port: [address…]`, with what else is to be known of them.
 fn endpoints(model: &Model) -> Map<String, Value> {
     let endpoints = model.endpoints.iter().map(|(key, endpoints)| {
         (named_backend(key), endpoints.endpoints.iter().map(endpoint).collect::<Vec<_>>().into())
@@ -379,13 +379,11 @@ fn endpoints(model: &Model) -> Map<String, Value> {
 }
 
 fn endpoint(endpoint: &Endpoint) -> String {
-    let address = match &endpoint.address {
-        portcullis_model::EndpointAddress::Socket(socket) => socket.to_string(),
-        portcullis_model::EndpointAddress::Name { hostname, port } => format!("{}:{port}", hostname.as_str()),
-        portcullis_model::EndpointAddress::Unix(path) => format!("unix:{path}"),
+    let state = match endpoint.state {
+        EndpointState::Ready => "",
+        EndpointState::Draining => " draining",
     };
-    match endpoint.state {
-        EndpointState::Ready => address,
-        EndpointState::Draining => format!("{address} draining"),
-    }
+    let zones = endpoint.hints.zones.iter().map(|zone| format!(" for zone {zone}"));
+    let nodes = endpoint.hints.nodes.iter().map(|node| format!(" for node {node}"));
+    format!("{}{state}{}", endpoint.address, zones.chain(nodes).collect::<String>())
 }

@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use portcullis_model::{
-    Age, ClusterKey, Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Failure,
-    FailureReason, Forward, HeaderMatch, HeaderName, ListenerId, Origin, Pattern, QueryMatch, Redirect,
-    RuleId, Timeouts, Transport, UpstreamProtocol, WeightedBackend,
+    Age, ClusterKey, Endpoint, EndpointAddress, Endpoints, EndpointsKey, Failure, FailureReason, Forward,
+    HeaderMatch, HeaderName, ListenerId, Origin, Pattern, QueryMatch, Redirect, RuleId, Timeouts, Transport,
+    UpstreamProtocol, WeightedBackend,
 };
 
 use super::*;
@@ -68,7 +68,7 @@ fn model(addresses: &[IpAddr], listeners: Vec<Arc<Listener>>) -> Model {
     let endpoints = ["a", "b"].map(|name| {
         let key = EndpointsKey { origin: origin("Service", name), port: 80, transport: Transport::Tcp };
         let address = EndpointAddress::Socket("192.0.2.1:80".parse().unwrap());
-        let endpoints = vec![Endpoint { address, state: EndpointState::Ready }];
+        let endpoints = vec![Endpoint::ready(address)];
         (key.clone(), Arc::new(Endpoints { key, endpoints }))
     });
     Model { ports, endpoints: Arc::new(BTreeMap::from(endpoints)), ..Model::default() }

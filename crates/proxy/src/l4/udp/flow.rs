@@ -79,8 +79,7 @@ impl Flow {
             State::Dropped => false,
             State::Open { cluster, target, .. } => {
                 let route = listener.route(None);
-                route.is_some_and(|entry| entry.compiled.leads_to(cluster))
-                    && cluster.targets().iter().any(|known| known.id == *target)
+                route.is_some_and(|entry| entry.compiled.leads_to(cluster)) && cluster.knows(*target)
             }
         }
     }
@@ -147,6 +146,13 @@ pub(super) async fn run(flows: Rc<Flows>, peer: Peer, flow: Rc<Flow>, listener: 
         Reason::Idle if flow.is_answered() => Reason::Ok,
         reason => reason,
     };
+    if let Some(endpoint) = &record.endpoint {
+        match record.reason {
+            Reason::Ok => endpoint.target.health.succeeded(),
+            Reason::ConnectRefused => endpoint.target.health.failed(),
+            _ => {}
+        }
+    }
     flows.forget(&peer, &flow);
     (record.received, record.sent) = (flow.received.get(), flow.sent.get());
     record.end(worker);

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use portcullis_model::{
     Action, Age, BindAddress, CallMatch, Certificate, Cluster, ClusterKey, Endpoint, EndpointAddress,
-    EndpointState, Endpoints, EndpointsKey, Filter, Forward, HostPattern, L4Route, Listener, ListenerId,
-    ListenerProtocol, Match, Model, Origin, PathMatch, Port, Retry, Route, Rule, RuleId, Target, Timeouts,
-    Transport, UpstreamProtocol, UpstreamTls, ValueMatch, WeightedBackend,
+    Endpoints, EndpointsKey, Filter, Forward, HostPattern, L4Route, Listener, ListenerId, ListenerProtocol,
+    Match, Model, Origin, PathMatch, Port, Retry, Route, Rule, RuleId, Target, Timeouts, Transport,
+    UpstreamProtocol, UpstreamTls, ValueMatch, WeightedBackend,
 };
 
 /// The listeners of one address, and the backends by name.
 #[derive(Clone, Default)]
 pub(crate) struct Gateway {
     listeners: Vec<Arc<Listener>>,
-    backends: BTreeMap<String, Vec<EndpointAddress>>,
+    backends: BTreeMap<String, Vec<Endpoint>>,
     tls: BTreeMap<String, Arc<UpstreamTls>>,
     /// Beside 127.0.0.1, or instead of it.
     also: Vec<IpAddr>,
@@ -201,7 +201,12 @@ impl Gateway {
         self.endpoints(name, addresses.iter().map(|address| EndpointAddress::Socket(*address)).collect())
     }
 
-    pub(crate) fn endpoints(mut self, name: &str, endpoints: Vec<EndpointAddress>) -> Gateway {
+    pub(crate) fn endpoints(self, name: &str, addresses: Vec<EndpointAddress>) -> Gateway {
+        self.instances(name, addresses.into_iter().map(Endpoint::ready).collect())
+    }
+
+    pub(crate) fn instances(mut self, name: &str, mut endpoints: Vec<Endpoint>) -> Gateway {
+        endpoints.sort();
         self.backends.insert(name.to_owned(), endpoints);
         self
     }
@@ -251,12 +256,7 @@ impl Gateway {
                 model.ports.insert(BindAddress { ip, port: 0, transport }, Arc::clone(&port));
             }
         }
-        for (name, addresses) in &self.backends {
-            let endpoint = |address: &EndpointAddress| Endpoint {
-                address: address.clone(),
-                state: EndpointState::Ready,
-            };
-            let all: Vec<Endpoint> = addresses.iter().map(endpoint).collect();
+        for (name, all) in &self.backends {
             use UpstreamProtocol::{Tcp, Tls, Udp};
             for protocol in [requests(name), Tcp, Tls, Udp] {
                 let key = cluster_key(name, protocol);

@@ -22,6 +22,9 @@ pub(super) fn service(name: &'static str, picks: &mut Picks<'_>) -> Value {
         }
         _ => service["ports"] = json!([{"port": 80, "appProtocol": "https"}]),
     }
+    if picks.chance(6) {
+        service["trafficDistribution"] = json!("PreferSameZone");
+    }
     if let Some(port) = service["ports"][0].as_object_mut() {
         port.retain(|_, value| value != "");
     }
@@ -36,10 +39,12 @@ pub(super) fn slice(name: &'static str, picks: &mut Picks<'_>) -> Value {
     let conditions = picks.value(json!([
         {}, {"ready": true}, {"ready": false, "serving": true, "terminating": true}, {"ready": false},
     ]));
+    let hints = picks.value(json!([{}, {"forZones": [{"name": "a"}]}, {"forNodes": [{"name": "n"}]}]));
+    let endpoint = json!({"addresses": ["10.1.0.7"], "conditions": conditions, "hints": hints, "zone": "a"});
     json!({
         "EndpointSlice": name, "addressType": "IPv4", "labels": {"kubernetes.io/service-name": "app"},
         "ports": [{"name": picks.of(&["web", ""]), "port": picks.of(&[8080, 9090])}],
-        "endpoints": [{"addresses": ["10.1.0.7"], "conditions": conditions}],
+        "endpoints": [endpoint],
     })
 }
 
