@@ -1,20 +1,23 @@
 //! What a service manager gives and is told: listening sockets (sd_listen_fds(3)) and the service's state
 //! (sd_notify(3)). Without one, nothing happens.
 
-use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 
 use listenfd::ListenFd;
 use sd_notify::NotifyState;
 
 use crate::exit::Failure;
 
-/// The listening sockets that the service manager opened for this process.
-pub(crate) fn sockets() -> Result<Vec<TcpListener>, Failure> {
+/// The sockets that the service manager opened for this process.
+pub(crate) fn sockets() -> Result<Vec<OwnedFd>, Failure> {
     let mut given = ListenFd::from_env();
-    let sockets = (0..given.len()).map(|index| given.take_tcp_listener(index));
+    let sockets = (0..given.len()).map(|index| match given.take_tcp_listener(index) {
+        Ok(listener) => Ok(listener.map(OwnedFd::from)),
+        Err(_) => given.take_udp_socket(index).map(|socket| socket.map(OwnedFd::from)),
+    });
     let sockets = sockets.collect::<Result<Vec<_>, _>>().map_err(|error| {
-        Failure::new(format!("the service manager gave a socket that is no listening TCP socket: {error}"))
-            .hint("a .socket unit for Portcullis has ListenStream= with addresses and ports only")
+        Failure::new(format!("the service manager gave a socket that is neither of TCP nor of UDP: {error}"))
+            .hint("a .socket unit for Portcullis has ListenStream= and ListenDatagram= with addresses and ports only")
     })?;
     Ok(sockets.into_iter().flatten().collect())
 }

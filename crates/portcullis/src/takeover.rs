@@ -1,15 +1,15 @@
 //! `run --takeover SOCKET`: a new process takes the listening sockets of the old one, so that a new binary or other
 //! options need no moment without anybody who accepts.
 //!
-//! The old process listens at SOCKET. The new one connects, gets every listening socket ([`descriptors`]), and says
-//! that it serves. Only then the old one accepts no more, leaves SOCKET to the new one and drains. If the new one ends
-//! before that, nothing has changed for the old one.
+//! The old process listens at SOCKET. The new one connects, gets every listening socket and every one of UDP
+//! ([`descriptors`]), and says that it serves. Only then the old one accepts and receives no more, leaves SOCKET to the
+//! new one and drains. If the new one ends before that, nothing has changed for the old one.
 
 mod descriptors;
 
 use std::fs;
 use std::io;
-use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ const START: Duration = Duration::from_secs(60);
 pub(crate) struct Predecessor(UnixStream);
 
 /// Asks the process at a socket for its listening sockets. None if there is no such process.
-pub(crate) async fn ask(path: &Path) -> Result<Option<(Predecessor, Vec<TcpListener>)>, Failure> {
+pub(crate) async fn ask(path: &Path) -> Result<Option<(Predecessor, Vec<OwnedFd>)>, Failure> {
     let mut stream = match UnixStream::connect(path).await {
         Ok(stream) => stream,
         Err(error) if is_nobody(&error) => return Ok(None),
@@ -135,7 +135,7 @@ impl Succession {
         if timeout(START, stream.read_u8()).await.map_err(late)?? != SERVING {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        proxy.close_admin();
+        proxy.leave();
         self.leave();
         Ok(())
     }

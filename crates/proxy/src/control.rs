@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -45,7 +46,7 @@ type Binding = Result<Bound, BindFailure>;
 struct Bound {
     local: SocketAddr,
     /// The sockets that the workers accept at, for a successor. They end with the binding, before the workers' own.
-    sockets: Vec<TcpListener>,
+    sockets: Vec<OwnedFd>,
 }
 
 impl Control {
@@ -158,7 +159,8 @@ impl Control {
         let local = first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))?;
         let proxy_protocol = self.shared.options.proxy_protocol_ports.contains(&address.port);
         let port = Arc::new(OpenPort::new(address, local, proxy_protocol));
-        let kept = sockets.iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
+        let kept = sockets.iter().map(|socket| socket.try_clone().map(OwnedFd::from));
+        let kept = kept.collect::<io::Result<_>>()?;
         for (index, socket) in share(sockets, state.workers.len())? {
             if let Some(worker) = state.workers.get(index) {
                 worker.tell(Command::Listen(Arc::clone(&port), socket));
@@ -167,11 +169,11 @@ impl Control {
         Ok(Bound { local, sockets: kept })
     }
 
-    /// The sockets that are accepted at, for a successor.
-    pub(crate) fn sockets(&self) -> io::Result<Vec<TcpListener>> {
+    /// The sockets that are served, for a successor.
+    pub(crate) fn sockets(&self) -> io::Result<Vec<OwnedFd>> {
         let state = self.state();
         let bound = state.bindings.values().flatten();
-        bound.flat_map(|bound| &bound.sockets).map(TcpListener::try_clone).collect()
+        bound.flat_map(|bound| &bound.sockets).map(OwnedFd::try_clone).collect()
     }
 
     /// Closes inherited sockets that no address of the configuration has taken.
@@ -190,16 +192,22 @@ impl Control {
     }
 }
 
-/// Gives each worker a socket for the datagrams of an address.
-fn open_datagrams(state: &State, address: BindAddress, real: SocketAddr, overlapped: bool) -> Binding {
-    let sockets = bind_datagrams(real, state.workers.len(), overlapped)?;
+/// Gives each worker a socket for the datagrams of an address. Inherited ones are shared out as they are: a socket that
+/// two workers read from would part a client's datagrams.
+fn open_datagrams(state: &mut State, address: BindAddress, real: SocketAddr, overlapped: bool) -> Binding {
+    let mut sockets = state.inherited.take_datagrams(real);
+    if sockets.is_empty() {
+        sockets = bind_datagrams(real, state.workers.len(), overlapped)?;
+    }
     let first = sockets.first().map(UdpSocket::local_addr);
     let local = first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))?;
     let port = Arc::new(OpenPort::new(address, local, false));
-    for (worker, socket) in state.workers.iter().zip(sockets) {
+    let kept = sockets.iter().map(|socket| socket.try_clone().map(OwnedFd::from));
+    let kept = kept.collect::<io::Result<_>>()?;
+    for (worker, socket) in state.workers.iter().cycle().zip(sockets) {
         worker.tell(Command::Datagrams(Arc::clone(&port), socket));
     }
-    Ok(Bound { local, sockets: Vec::new() })
+    Ok(Bound { local, sockets: kept })
 }
 
 /// The thread beside the workers: the admin endpoint, and binding again.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,15 +103,15 @@ impl ProxyHandle {
         self.admin
     }
 
-    /// Handles on all listening sockets, the admin endpoint's included, for a process that is to take over. Both may
-    /// accept at them.
+    /// Handles on all sockets of listeners and on the admin endpoint's, for a process that is to take over. Both may
+    /// accept and receive at them.
     ///
     /// # Errors
     /// When the system gives no descriptors.
-    pub fn sockets(&self) -> io::Result<Vec<TcpListener>> {
+    pub fn sockets(&self) -> io::Result<Vec<OwnedFd>> {
         let mut sockets = self.control.sockets()?;
         let admin = self.admin_socket.lock().unwrap_or_else(PoisonError::into_inner);
-        sockets.extend(admin.as_ref().map(TcpListener::try_clone).transpose()?);
+        sockets.extend(admin.as_ref().map(TcpListener::try_clone).transpose()?.map(OwnedFd::from));
         Ok(sockets)
     }
 
@@ -119,8 +120,10 @@ impl ProxyHandle {
         self.control.close_unclaimed();
     }
 
-    /// Leaves the admin address to a successor.
-    pub fn close_admin(&self) {
+    /// Leaves to a successor, which serves by now, what two cannot share: the admin address, and the datagrams of
+    /// clients. Flows go on as long as their endpoints answer; what their clients say from now on begins others there.
+    pub fn leave(&self) {
+        self.shared.leave();
         self.controller.close_admin();
         self.admin_socket.lock().unwrap_or_else(PoisonError::into_inner).take();
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
+use tokio::sync::watch;
 
 use crate::listen::scarcity::Scarcity;
 use crate::options::ProxyOptions;
@@ -23,6 +24,8 @@ pub(crate) struct Shared {
     /// Counts the configurations; connections look at it once a request.
     generation: AtomicU64,
     phase: AtomicU8,
+    /// Whether a successor receives the datagrams of clients.
+    left: watch::Sender<bool>,
 }
 
 /// How far a proxy's life has come.
@@ -50,6 +53,7 @@ impl Shared {
             config: ArcSwap::default(),
             generation: AtomicU64::new(0),
             phase: AtomicU8::new(Phase::Starting as u8),
+            left: watch::Sender::new(false),
         }
     }
 
@@ -80,6 +84,16 @@ impl Shared {
     /// Moves on to a later phase.
     pub(crate) fn advance(&self, phase: Phase) {
         self.phase.fetch_max(phase as u8, Ordering::Release);
+    }
+
+    /// From now on a successor receives the datagrams of clients.
+    pub(crate) fn leave(&self) {
+        self.left.send_replace(true);
+    }
+
+    /// Tells when [`Shared::leave`] was called.
+    pub(crate) fn left(&self) -> watch::Receiver<bool> {
+        self.left.subscribe()
     }
 
     /// Connections of clients that are open.

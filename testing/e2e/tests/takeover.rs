@@ -9,13 +9,14 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use portcullis_e2e::http::Connection;
 use portcullis_e2e::{Portcullis, http, manifests, ports, program};
@@ -98,6 +99,90 @@ fn twenty_takeovers_under_load_fail_no_request() {
     }
     load.wait_for_answers(50);
     assert_eq!(load.end(), vec![Ok(()); 6]);
+}
+
+/// A backend that says back what it is told.
+fn udp_backend() -> SocketAddr {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = socket.local_addr().unwrap();
+    thread::spawn(move || {
+        let mut buffer = [0; 64];
+        while let Ok((length, client)) = socket.recv_from(&mut buffer) {
+            let _ = socket.send_to(&buffer[..length], client);
+        }
+    });
+    address
+}
+
+/// A Gateway with a UDP listener, and the route from there to a backend.
+fn udp(port: u16, backend: SocketAddr) -> String {
+    let route = format!(
+        "---
+apiVersion: gateway.networking.k8s.io/v1
+kind: UDPRoute
+metadata: {{name: u}}
+spec:
+  parentRefs: [{{name: web}}]
+  rules: [{{backendRefs: [{{name: u, port: 53}}]}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: u}}
+spec: {{ports: [{{port: 53, protocol: UDP}}]}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {{name: u-1, labels: {{kubernetes.io/service-name: u}}}}
+addressType: IPv4
+ports: [{{port: {}, protocol: UDP}}]
+endpoints: [{{addresses: [127.0.0.1]}}]
+",
+        backend.port()
+    );
+    manifests::gateway(&format!("{{name: udp, protocol: UDP, port: {port}}}")) + &route
+}
+
+/// Of UDP nobody is told to ask again: what a client says is answered, whoever receives it.
+#[test]
+fn takeovers_lose_no_datagram() {
+    let folder = tempfile::tempdir().unwrap();
+    let (port, admin) = (ports::free(), loopback(ports::free()));
+    let config = folder.path().join("all.yaml");
+    fs::write(&config, udp(port, udp_backend())).unwrap();
+    let socket = folder.path().join("takeover.sock");
+    let start = |workers: usize| {
+        let arguments = ["--workers", &workers.to_string(), "--takeover", socket.to_str().unwrap()];
+        Portcullis::run_at(admin, &config, arguments)
+    };
+    let mut running = start(2);
+    let over = Arc::new(AtomicBool::new(false));
+    let clients = (0..6).map(|_| {
+        let over = Arc::clone(&over);
+        thread::spawn(move || {
+            let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            client.connect(loopback(port)).unwrap();
+            client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            let mut said = 0_u32;
+            while !over.load(Ordering::Relaxed) {
+                let mut answer = [0; 4];
+                client.send(&said.to_be_bytes()).unwrap();
+                let length = client.recv(&mut answer).unwrap_or_else(|error| panic!("{said}: {error}"));
+                assert_eq!((length, answer), (4, said.to_be_bytes()));
+                said += 1;
+            }
+            said
+        })
+    });
+    let clients: Vec<_> = clients.collect();
+    for turn in 0..5 {
+        let next = start(turn % 3 + 1);
+        assert_eq!(running.wait(), Some(0), "the old process drains and ends by itself");
+        running = next;
+    }
+    over.store(true, Ordering::Relaxed);
+    for client in clients {
+        assert!(client.join().unwrap() > 100, "there was no load");
+    }
 }
 
 /// One that asks for the sockets and then ends takes nothing away.

@@ -2,7 +2,6 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
@@ -20,7 +19,7 @@ const SOME: u8 = b's';
 const END: u8 = b'e';
 
 /// Sends sockets, and that these were all.
-pub(super) async fn send(stream: &UnixStream, sockets: &[TcpListener]) -> io::Result<()> {
+pub(super) async fn send(stream: &UnixStream, sockets: &[OwnedFd]) -> io::Result<()> {
     for batch in sockets.chunks(BATCH) {
         let batch: Vec<BorrowedFd<'_>> = batch.iter().map(AsFd::as_fd).collect();
         send_message(stream, SOME, &batch).await?;
@@ -41,7 +40,7 @@ async fn send_message(stream: &UnixStream, tag: u8, descriptors: &[BorrowedFd<'_
 }
 
 /// Receives what [`send`] sends.
-pub(super) async fn receive(stream: &UnixStream) -> io::Result<Vec<TcpListener>> {
+pub(super) async fn receive(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut sockets = Vec::new();
     loop {
         match stream.async_io(Interest::READABLE, || receive_message(stream, &mut sockets)).await? {
@@ -53,7 +52,7 @@ pub(super) async fn receive(stream: &UnixStream) -> io::Result<Vec<TcpListener>>
 }
 
 /// Receives a message, a byte and what goes with it.
-fn receive_message(stream: &UnixStream, sockets: &mut Vec<TcpListener>) -> io::Result<u8> {
+fn receive_message(stream: &UnixStream, sockets: &mut Vec<OwnedFd>) -> io::Result<u8> {
     let mut tag = [0];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(BATCH))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -64,7 +63,7 @@ fn receive_message(stream: &UnixStream, sockets: &mut Vec<TcpListener>) -> io::R
     }
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(descriptors) = message {
-            sockets.extend(descriptors.map(|descriptor: OwnedFd| TcpListener::from(descriptor)));
+            sockets.extend(descriptors);
         }
     }
     let [tag] = tag;

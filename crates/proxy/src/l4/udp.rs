@@ -43,7 +43,7 @@ struct Flows {
 }
 
 /// Serves the datagrams of one socket until `closing` says so: at once where the port has gone, and where the proxy
-/// drains until the flows have ended.
+/// drains until the flows have ended. What comes after a successor has taken over is the successor's.
 pub(crate) async fn serve(
     worker: Rc<Worker>,
     socket: UdpSocket,
@@ -59,14 +59,20 @@ pub(crate) async fn serve(
         buffer: RefCell::new(vec![0; DATAGRAM].into()),
         ended: Notify::new(),
     });
+    let mut left = flows.worker.shared.left();
     loop {
         tokio::select! {
             biased;
             _ = closing.wait_for(|closing| *closing) => break,
+            _ = left.wait_for(|left| *left) => break,
             ready = flows.socket.readable() => ready?,
         }
         flows.receive();
         tokio::task::yield_now().await;
+    }
+    let left = *left.borrow();
+    if left {
+        let _ = closing.wait_for(|closing| *closing).await; // only the flows that are there go on
     }
     if flows.worker.draining() {
         flows.hurry();
@@ -74,7 +80,11 @@ pub(crate) async fn serve(
             tokio::select! {
                 biased;
                 () = flows.ended.notified() => {}
-                ready = flows.socket.readable() => { ready?; flows.receive(); tokio::task::yield_now().await; }
+                ready = flows.socket.readable(), if !left => {
+                    ready?;
+                    flows.receive();
+                    tokio::task::yield_now().await;
+                }
             }
         }
     }

@@ -1,34 +1,56 @@
 //! Listening sockets that somebody else has opened: a service manager, or the process that this one takes over from.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
 
 use hashbrown::HashMap;
-use socket2::SockRef;
+use socket2::{SockRef, Type};
 
-/// Listening sockets that a proxy is given at its start. It takes them for the addresses of its configuration instead
-/// of binding; the others wait for a configuration that names their address.
+/// Sockets that a proxy is given at its start. It takes them for the addresses of its configuration instead of
+/// binding; the others wait for a configuration that names their address.
 #[derive(Debug, Default)]
-pub struct Inherited(HashMap<SocketAddr, Vec<TcpListener>, foldhash::fast::RandomState>);
+pub struct Inherited {
+    listeners: BySocket<TcpListener>,
+    datagrams: BySocket<UdpSocket>,
+}
+
+type BySocket<S> = HashMap<SocketAddr, Vec<S>, foldhash::fast::RandomState>;
 
 impl Inherited {
-    /// Takes sockets over as they are: bound and listening.
+    /// Takes sockets over as they are: of TCP, bound and listening, or of UDP, bound.
     ///
     /// # Errors
-    /// When one is no listening TCP socket any more.
-    pub fn new(sockets: impl IntoIterator<Item = TcpListener>) -> io::Result<Inherited> {
+    /// When one is no such socket.
+    pub fn new(sockets: impl IntoIterator<Item = OwnedFd>) -> io::Result<Inherited> {
         let mut inherited = Inherited::default();
         for socket in sockets {
-            socket.set_nonblocking(true)?;
-            SockRef::from(&socket).set_tcp_nodelay(true)?; // accepted connections inherit it
-            inherited.0.entry(socket.local_addr()?).or_default().push(socket);
+            let kind = SockRef::from(&socket);
+            kind.set_nonblocking(true)?;
+            match kind.r#type()? {
+                Type::STREAM => {
+                    kind.set_tcp_nodelay(true)?; // accepted connections inherit it
+                    let listener = TcpListener::from(socket);
+                    inherited.listeners.entry(listener.local_addr()?).or_default().push(listener);
+                }
+                Type::DGRAM => {
+                    let socket = UdpSocket::from(socket);
+                    inherited.datagrams.entry(socket.local_addr()?).or_default().push(socket);
+                }
+                _ => return Err(io::ErrorKind::Unsupported.into()),
+            }
         }
         Ok(inherited)
     }
 
-    /// The sockets of an address, if it has any, once.
+    /// The listening sockets of an address, if it has any, once.
     pub(crate) fn take(&mut self, address: SocketAddr) -> Vec<TcpListener> {
-        self.0.remove(&address).unwrap_or_default()
+        self.listeners.remove(&address).unwrap_or_default()
+    }
+
+    /// The same for datagrams.
+    pub(crate) fn take_datagrams(&mut self, address: SocketAddr) -> Vec<UdpSocket> {
+        self.datagrams.remove(&address).unwrap_or_default()
     }
 }
 
@@ -56,10 +78,14 @@ mod tests {
     fn sockets_are_found_by_their_address_once() {
         let sockets = listeners(2);
         let addresses: Vec<SocketAddr> = sockets.iter().map(|socket| socket.local_addr().unwrap()).collect();
+        let datagrams = UdpSocket::bind(addresses[1]).unwrap();
+        let sockets = sockets.into_iter().map(OwnedFd::from).chain([datagrams.into()]);
         let mut inherited = Inherited::new(sockets).unwrap();
         assert_eq!(inherited.take(addresses[1]).len(), 1);
         assert_eq!(inherited.take(addresses[1]).len(), 0);
         assert_eq!(inherited.take(addresses[0]).len(), 1);
+        assert_eq!(inherited.take_datagrams(addresses[0]).len(), 0);
+        assert_eq!(inherited.take_datagrams(addresses[1]).len(), 1);
     }
 
     /// A new binary may have more or fewer workers than the old one had.
