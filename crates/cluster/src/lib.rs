@@ -8,6 +8,8 @@
 //!
 //! The way back: `statuses` (what is written beside what others have written), [`StatusWriter`] (when),
 //! [`addresses`] (where Gateways are reached), [`ServiceWriter`] (by which name), [`Election`] (who writes).
+//!
+//! Beside both: [`zone_of()`] (where we run).
 #![forbid(unsafe_code)]
 
 pub mod addresses;
@@ -24,6 +26,7 @@ mod manifests;
 mod mirror;
 #[cfg(test)]
 mod mock;
+mod node;
 mod pauses;
 mod raw;
 mod reads;
@@ -39,5 +42,6 @@ pub use connect::{Access, ConnectError, connect};
 pub use feed::Feed;
 pub use kube::Client;
 pub use leases::{Candidate, Election};
+pub use node::zone_of;
 pub use services::{InCluster, ServiceWriter};
 pub use writer::{FIELD_MANAGER, StatusWriter, WriteCounts};

@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use portcullis_cluster::{Batch, Client, Election, Feed, Problem};
 use portcullis_files::Sources;
+use portcullis_model::Locality;
 use portcullis_proxy::{Inherited, ProxyHandle, Report};
 use portcullis_resolve::Engine;
 use portcullis_store::{Change, ChangeSet, Store};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 
 use crate::control::{Control, Taken};
 use crate::data_plane;
@@ -38,14 +40,28 @@ impl Controller {
         let (proxy, mut reports) = data_plane::start(options, Inherited::default())?;
         let election = Election::start(client.clone(), self.candidate());
         let control = Control::new(engine, Arc::clone(&proxy), 0, None, Sources::default());
+        let locating = self.locate(&client, &proxy);
         let mut work = Work::new(self, client, control, election.leading());
         let ended = work.until_told(&mut reports, &mut signals, &proxy).await;
         // Another controller may write while this one drains.
         election.end().await;
-        drop(work);
+        drop((work, locating));
         ended?;
         data_plane::end(&proxy, self.data_plane.drain(), &mut signals).await;
         Ok(Outcome::Clean)
+    }
+
+    /// Tells the proxy in which zone it is, as soon as the API server does, unless that is told by an option; until it
+    /// is dropped.
+    fn locate(&self, client: &Client, proxy: &Arc<ProxyHandle>) -> JoinSet<()> {
+        let mut locating = JoinSet::new();
+        let Locality { zone: None, node: Some(node) } = self.data_plane.locality() else { return locating };
+        let (client, proxy) = (client.clone(), Arc::clone(proxy));
+        locating.spawn(async move {
+            let zone = portcullis_cluster::zone_of(client, &node).await;
+            proxy.locate(Locality { zone, node: Some(node) });
+        });
+        locating
     }
 }
 

@@ -4,7 +4,7 @@
 //! computed by the proxy's own functions.
 //!
 //! Read in this order: [`question`] (what is asked), [`entrance`] (which port and listener), [`action`] (what the
-//! rule does), [`candidates`] (why not another rule), [`nearest`] (what nearly took it), [`mod@text`] (for a
+//! rule does), [`running`] (what a running proxy knows better), [`candidates`] (why not another rule), [`nearest`] (what nearly took it), [`mod@text`] (for a
 //! person), [`command`] (the command line).
 
 mod action;
@@ -14,6 +14,7 @@ mod command;
 mod entrance;
 mod nearest;
 mod question;
+mod running;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -10,7 +10,7 @@ pub(crate) struct LocalityOptions {
     /// The node that the proxy is on: endpoints that are meant for it are preferred
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) node: Option<String>,
-    /// The zone that it is in
+    /// The zone that it is in (in a cluster, unless told: that of the node)
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) zone: Option<String>,
 }

@@ -15,7 +15,11 @@ use kube::{
 };
 use serde::Deserialize;
 
-use crate::{Cluster, Error, cluster::start::until, control_plane, kubeconfig, node_program, programs};
+use crate::{
+    Cluster, Error,
+    cluster::start::{NODE, until},
+    control_plane, kubeconfig, node_program, programs,
+};
 
 /// The class of `deploy/gateway-class.yaml`.
 pub const CLASS: &str = "portcullis";
@@ -59,6 +63,7 @@ impl Cluster {
         let mut command = self.network().command(program);
         command.arg("controller").arg("--kubeconfig").arg(kubeconfig);
         command.args(["--address-pool", &self.network().gateway_addresses().to_string()]);
+        command.args(["--node", NODE]);
         // What its pod would be told; leases are held under these names.
         command.env("POD_NAMESPACE", ACCOUNT).env("POD_NAME", name);
         command

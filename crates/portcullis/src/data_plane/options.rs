@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use ipnet::IpNet;
 use portcullis_api::spelling::nearest;
-use portcullis_model::{HeaderName, UpstreamScope};
+use portcullis_model::{HeaderName, Locality, UpstreamScope};
 use portcullis_proxy::{
     AccessLogFormat, AccessLogOptions, Clock, Drain, LimitError, Limits, ProxyOptions, default_workers,
 };
@@ -71,9 +71,14 @@ impl DataPlaneOptions {
             access_log: self.access_log.clone(),
             debug_header: self.debug_header.clone(),
             limits: self.limits()?,
-            locality: self.locality.locality(),
+            locality: self.locality(),
             clock: Clock::default(),
         })
+    }
+
+    /// Where the proxy stands.
+    pub(crate) fn locality(&self) -> Locality {
+        self.locality.locality()
     }
 
     /// Listener ports at which a PROXY protocol header is expected.

@@ -143,7 +143,8 @@ fn endpoint_views(endpoints: &Endpoints, at: &Locality) -> Vec<EndpointView> {
             (EndpointState::Ready, _) => ("ready", None),
         };
         let address = endpoint.address.to_string();
-        EndpointView { address, state, used, nearer: nearer.filter(|_| !used) }
+        let nearer = nearer.filter(|_| !used);
+        EndpointView { address, state, used, nearer, ejected_for_seconds: None, slow_start: false }
     };
     endpoints.endpoints.iter().map(view).collect()
 }

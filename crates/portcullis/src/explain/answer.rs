@@ -266,6 +266,7 @@ pub(crate) struct BackendView {
 
 /// An instance of a backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct EndpointView {
     pub(crate) address: String,
     /// `ready` or `draining`.
@@ -275,6 +276,12 @@ pub(crate) struct EndpointView {
     /// What those that do have in common with the proxy, where that is why this one does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) nearer: Option<Nearer>,
+    /// For how many more seconds a running proxy shuts it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ejected_for_seconds: Option<u64>,
+    /// Whether a running proxy gives it no more than a part of its share yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) slow_start: bool,
 }
 
 /// What makes endpoints nearer than others.

@@ -1,11 +1,12 @@
 //! `portcullis explain`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
 use portcullis_api::Diagnostic;
 
-use super::{Question, explain, text};
+use super::{Question, explain, running, text};
 use crate::controller::AccessOptions;
 use crate::exit::{Failure, Outcome};
 use crate::locality::LocalityOptions;
@@ -38,6 +39,9 @@ pub(crate) struct Explain {
     port_offset: u16,
     #[command(flatten)]
     locality: LocalityOptions,
+    /// Ask a running proxy which endpoints it uses: where its /endpoints is served
+    #[arg(long, value_name = "ADDR")]
+    admin: Option<SocketAddr>,
     /// For whom to print it
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Output,
@@ -56,7 +60,10 @@ impl Explain {
         let question = question.behind_offset(self.port_offset).at(self.locality.locality());
         let paths: Vec<PathBuf> = self.from.iter().cloned().chain(more.iter().map(PathBuf::from)).collect();
         let offline = Offline::open(&paths, &self.access)?;
-        let answer = explain(&offline.resolver.resolved().model, &question);
+        let mut answer = explain(&offline.resolver.resolved().model, &question);
+        if let Some(admin) = self.admin {
+            running::heed(&running::ask(admin)?, &mut answer);
+        }
         match self.output {
             Output::Text => output::print(&text(&answer, Paint::stdout()))?,
             Output::Json => output::print_json(

@@ -14,6 +14,7 @@ use portcullis_model::{
 use serde_json::{Value, json};
 
 use super::answer::Outcome;
+use super::running::heed;
 use super::{Question, explain, text};
 use crate::render::Paint;
 
@@ -258,6 +259,32 @@ fn endpoints_that_are_meant_for_another_zone_are_told() {
     assert_eq!(used(Some("three")), json!([told(one, true), told(two, true)]));
     let farther = json!({"address": one, "state": "ready", "used": false, "nearer": "zone"});
     assert_eq!(used(Some("two")), json!([farther, told(two, true)]));
+}
+
+/// A running proxy knows what files cannot tell.
+#[test]
+fn a_running_proxy_says_which_endpoints_it_shuts_out() {
+    let mut model = clear(vec![route("r", &[], vec![rule(prefix("/"), to(&[("a", 1)]))])]);
+    let endpoints = Arc::make_mut(&mut model.endpoints).get_mut(&cluster("a").endpoints).unwrap();
+    Arc::make_mut(endpoints).endpoints[1].state = EndpointState::Ready;
+    let report = json!({"backends": [
+        {"kind": "Service", "namespace": "other", "name": "a", "port": 80, "protocol": "TCP", "endpoints": [
+            {"address": "10.0.0.1:8080", "state": "ready", "used": false, "ejectedForSeconds": 99},
+        ]},
+        {"kind": "Service", "namespace": "default", "name": "a", "port": 80, "protocol": "TCP", "endpoints": [
+            {"address": "10.0.0.1:8080", "state": "ready", "used": false, "ejectedForSeconds": 18},
+            {"address": "10.0.0.2:8080", "state": "ready", "used": true, "slowStart": true},
+        ]},
+    ]});
+    let mut answer = explain(&model, &Question::new("GET", "http://a/", &[]).unwrap());
+    heed(&serde_json::from_value(report).unwrap(), &mut answer);
+    let text = text(&answer, Paint::PLAIN);
+    for line in [
+        "10.0.0.1:8080 ready, shut out for 18s because it failed again and again",
+        "10.0.0.2:8080 ready, used more and more",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
 }
 
 /// The gateway answers itself where the configuration demands it, and where no endpoint is there; only the first is

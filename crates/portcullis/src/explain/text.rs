@@ -205,7 +205,7 @@ fn backend(backend: &BackendView) -> Vec<String> {
     let mut lines = vec![format!("{share}% {}{port} {asked}", object(&backend.object))];
     lines.extend(backend.filters.iter().map(|one| format!("  {}", filter(one))));
     for endpoint in &backend.endpoints {
-        lines.push(format!("  {} {}{}", endpoint.address, endpoint.state, unused(endpoint)));
+        lines.push(format!("  {} {}{}", endpoint.address, endpoint.state, use_of(endpoint)));
     }
     if let (Some(status), Some(reason)) = (backend.status, backend.reason) {
         lines.push(format!("  {status} ({reason}): {}", backend.message.as_deref().unwrap_or_default()));
@@ -213,14 +213,20 @@ fn backend(backend: &BackendView) -> Vec<String> {
     lines
 }
 
-/// Why an endpoint takes no requests.
-fn unused(endpoint: &EndpointView) -> &'static str {
-    match endpoint.nearer {
+/// Why an endpoint takes no requests, or not as many as others.
+fn use_of(endpoint: &EndpointView) -> String {
+    let text = match (endpoint.ejected_for_seconds, endpoint.nearer) {
+        (Some(seconds), _) => return format!(", shut out for {seconds}s because it failed again and again"),
+        _ if endpoint.used && endpoint.slow_start => ", used more and more",
         _ if endpoint.used => "",
-        None => ", not used while others are ready",
-        Some(Nearer::Node) => ", not used while others are ready that are meant for the proxy's node",
-        Some(Nearer::Zone) => ", not used while others are ready that are meant for the proxy's zone",
-    }
+        (None, Some(Nearer::Node)) => ", not used while others are ready that are meant for the proxy's node",
+        (None, Some(Nearer::Zone)) => ", not used while others are ready that are meant for the proxy's zone",
+        (None, None) if endpoint.state == "ready" => {
+            ", not used while others are ready that are nearer to the proxy"
+        }
+        (None, None) => ", not used while others are ready",
+    };
+    text.to_owned()
 }
 
 fn candidate(candidate: &Candidate) -> String {

@@ -22,7 +22,8 @@ use crate::{
 const ETCD: &str = "etcd";
 pub(super) const API_SERVER: &str = "kube-apiserver";
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
-const NODE: &str = "node";
+/// The node's name.
+pub(crate) const NODE: &str = "node";
 
 /// How long a component may take to be ready; on an idle machine none takes more than 5 s.
 const READY: Duration = Duration::from_secs(120);
