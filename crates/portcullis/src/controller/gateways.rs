@@ -28,15 +28,15 @@ impl Gateways {
         let ours = || vec![NATIVE_CONTROLLER.into()];
         let pool = &options.address_pool;
         let allotment = (!pool.is_empty()).then(|| Allotment::new(Pool::new(pool.clone()), ours()));
-        let published = options.publish_service.as_ref();
-        let published =
-            published.map(|service| follow_published(client.clone(), &service.namespace, &service.name));
         let node = match (&allotment, options.node_address.is_empty()) {
             // Who gets nothing from the pool has no address.
             (Some(_), _) => Vec::new(),
             (None, false) => options.node_address.clone(),
             (None, true) => node_addresses(),
         };
+        let published = options.publish_service.as_ref().map(|service| {
+            follow_published(client.clone(), (&service.namespace, &service.name), node.clone())
+        });
         let services = ServiceWriter::new(client, ours(), leading.clone());
         Self { allotment, published, node, in_cluster: InCluster::new(ours()), services, leading }
     }
