@@ -10,12 +10,18 @@
 
 #[path = "controller/audit.rs"]
 mod audit;
+#[path = "controller/certificates.rs"]
+mod certificates;
+#[path = "controller/churn.rs"]
+mod churn;
 #[path = "controller/client.rs"]
 mod client;
 #[path = "controller/definitions.rs"]
 mod definitions;
 #[path = "controller/flood.rs"]
 mod flood;
+#[path = "controller/grants.rs"]
+mod grants;
 #[path = "controller/leaders.rs"]
 mod leaders;
 #[path = "controller/many.rs"]
@@ -26,6 +32,10 @@ mod outages;
 mod quickstart;
 #[path = "controller/quiet.rs"]
 mod quiet;
+#[path = "controller/releases.rs"]
+mod releases;
+#[path = "controller/restarts.rs"]
+mod restarts;
 #[path = "controller/rights.rs"]
 mod rights;
 #[path = "controller/rivals.rs"]
@@ -36,5 +46,7 @@ mod routability;
 mod site;
 #[path = "controller/stage.rs"]
 mod stage;
+#[path = "controller/tunnels.rs"]
+mod tunnels;
 #[path = "controller/verbs.rs"]
 mod verbs;

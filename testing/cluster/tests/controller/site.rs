@@ -1,5 +1,7 @@
 //! A small site for tests: a Gateway, a backend, and routes to it.
 
+use std::net::Ipv4Addr;
+
 use serde_json::Value;
 
 use crate::{
@@ -31,19 +33,9 @@ spec:
   gatewayClassName: portcullis
   listeners: [{{name: http, protocol: HTTP, port: 80}}]
 ---
-apiVersion: v1
-kind: Service
-metadata: {{namespace: {SITE}, name: echo}}
-spec: {{ports: [{{port: 80, targetPort: 3000}}]}}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {{namespace: {SITE}, name: echo, labels: {{kubernetes.io/service-name: echo}}}}
-addressType: IPv4
-endpoints: [{{addresses: [{host}]}}]
-ports: [{{port: 3000}}]
----
+{}---
 {}",
+            service("echo", host, 3000),
             route("bystander", BYSTANDER)
         );
         self.cluster.apply(&gateway).unwrap();
@@ -73,6 +65,24 @@ spec:
   parentRefs: [{{name: web}}]
   hostnames: [{host}]
   rules: [{{backendRefs: [{{name: echo, port: 80}}]}}]
+"
+    )
+}
+
+/// A Service of the site that leads to a port of an address.
+pub(crate) fn service(name: &str, address: Ipv4Addr, port: u16) -> String {
+    format!(
+        "apiVersion: v1
+kind: Service
+metadata: {{namespace: {SITE}, name: {name}}}
+spec: {{ports: [{{port: 80, targetPort: {port}}}]}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {{namespace: {SITE}, name: {name}, labels: {{kubernetes.io/service-name: {name}}}}}
+addressType: IPv4
+endpoints: [{{addresses: [{address}]}}]
+ports: [{{port: {port}}}]
 "
     )
 }
