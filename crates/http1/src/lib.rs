@@ -51,5 +51,5 @@ pub use response::{Exchange, ResponseParser};
 pub use status::reason_phrase;
 pub use target::{Scheme, TargetForm};
 pub use trailers::is_forbidden_trailer;
-pub use validate::PseudoFields;
+pub use validate::{PseudoFields, check_multiplexed_field};
 pub use write::{ConnectionField, write_continue, write_request, write_response};

@@ -148,7 +148,7 @@ impl RequestHead {
             return Err(HeadError::BlockTooLarge);
         }
         for (name, value, _) in self.fields.iter() {
-            multiplexed_field(name, value)?;
+            check_multiplexed_field(name, value)?;
         }
         if self.fields.known().intersects(CONNECTION_FIELDS) {
             return Err(HeadError::ConnectionField);
@@ -185,9 +185,14 @@ impl RequestHead {
     }
 }
 
+/// Checks a field of HTTP/2 or 3, of a head or of trailers.
+///
 /// RFC 9113 §8.2.1: names are lower-case tokens; values have no control characters, and no white space at either
 /// end, which HTTP/1 backends do not see, so that they would read another value than rules match.
-fn multiplexed_field(name: &[u8], value: &[u8]) -> Result<(), HeadError> {
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_multiplexed_field(name: &[u8], value: &[u8]) -> Result<(), HeadError> {
     if name.first() == Some(&b':') {
         return Err(HeadError::PseudoField);
     }

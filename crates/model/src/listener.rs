@@ -9,8 +9,17 @@ use crate::{Certificate, HostPattern, L4Route, L4Routes, Origin, Route, TlsServe
 /// hostname.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// All accepted listeners of the port, in merged order. No two share protocol and hostname.
+    /// All accepted listeners of the port, in merged order. No two share protocol and hostname. A port of UDP that has
+    /// one for HTTP/3 is also the port of TCP of that number: all its listeners keep their hosts from broader ones.
     pub listeners: Vec<Arc<Listener>>,
+}
+
+impl Port {
+    /// Whether HTTP/3 is served at this port number.
+    #[must_use]
+    pub fn speaks_quic(&self) -> bool {
+        self.listeners.iter().any(|listener| matches!(listener.protocol, ListenerProtocol::Http3(_)))
+    }
 }
 
 /// A listener that was accepted. It takes the requests for which its hostname is the most specific of the
@@ -59,6 +68,8 @@ pub enum ListenerProtocol {
     /// HTTP over TLS. Without a usable certificate (`None`) its handshakes fail, and it still keeps its
     /// hostname from broader listeners.
     Https(Option<Arc<TlsServer>>),
+    /// HTTP/3 over QUIC, and at the same port number over TCP what [`ListenerProtocol::Https`] is.
+    Http3(Option<Arc<TlsServer>>),
     /// TLS that is ended here, as HTTPS is; what is inside goes to the backends of the route that the server name
     /// chooses, as it is.
     TlsTerminate(Option<Arc<TlsServer>>, L4Routes),
@@ -77,6 +88,7 @@ impl ListenerProtocol {
         match self {
             ListenerProtocol::Http => "HTTP",
             ListenerProtocol::Https(_) => "HTTPS",
+            ListenerProtocol::Http3(_) => "microgateway.airlock.com/http3",
             ListenerProtocol::TlsTerminate(..) | ListenerProtocol::TlsPassthrough(_) => "TLS",
             ListenerProtocol::Tcp(_) => "TCP",
             ListenerProtocol::Udp(_) => "UDP",
@@ -85,10 +97,11 @@ impl ListenerProtocol {
 
     /// What carries it.
     #[must_use]
-    pub fn transport(&self) -> Transport {
+    pub fn transports(&self) -> &'static [Transport] {
         match self {
-            ListenerProtocol::Udp(_) => Transport::Udp,
-            _ => Transport::Tcp,
+            ListenerProtocol::Udp(_) => &[Transport::Udp],
+            ListenerProtocol::Http3(_) => &[Transport::Tcp, Transport::Udp],
+            _ => &[Transport::Tcp],
         }
     }
 
@@ -96,7 +109,7 @@ impl ListenerProtocol {
     #[must_use]
     pub fn l4_routes(&self) -> &[Arc<L4Route>] {
         match self {
-            ListenerProtocol::Http | ListenerProtocol::Https(_) => &[],
+            ListenerProtocol::Http | ListenerProtocol::Https(_) | ListenerProtocol::Http3(_) => &[],
             ListenerProtocol::TlsTerminate(_, routes)
             | ListenerProtocol::TlsPassthrough(routes)
             | ListenerProtocol::Tcp(routes)
@@ -108,7 +121,9 @@ impl ListenerProtocol {
     #[must_use]
     pub fn tls(&self) -> Option<&Arc<TlsServer>> {
         match self {
-            ListenerProtocol::Https(server) | ListenerProtocol::TlsTerminate(server, _) => server.as_ref(),
+            ListenerProtocol::Https(server)
+            | ListenerProtocol::Http3(server)
+            | ListenerProtocol::TlsTerminate(server, _) => server.as_ref(),
             _ => None,
         }
     }

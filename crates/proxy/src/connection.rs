@@ -2,7 +2,9 @@
 
 mod http1;
 mod http2;
+pub(crate) mod http3;
 mod linger;
+mod resets;
 
 use std::future::poll_fn;
 use std::net::SocketAddr;

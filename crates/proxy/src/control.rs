@@ -9,13 +9,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use portcullis_model::{BindAddress, Locality, Model, Transport};
+use portcullis_model::{BindAddress, Locality, Model, Port, Transport};
 use tokio::sync::oneshot;
 
 use crate::listen::OpenPort;
 use crate::listen::bind::{BindFailure, bind_datagrams, bind_set};
 use crate::listen::inherited::{Inherited, share};
 use crate::proxy::Report;
+use crate::quic::{self, Handover, Place};
 use crate::shared::{Phase, Shared};
 use crate::tables::Builder;
 use crate::telemetry::admin::{self, AdminSocket};
@@ -37,6 +38,8 @@ struct State {
     inherited: Inherited,
     reporter: Sender<Report>,
     draining: bool,
+    /// For the connection IDs of HTTP/3.
+    quic: quic::Key,
 }
 
 /// How binding an address went last.
@@ -45,6 +48,8 @@ type Binding = Result<Bound, BindFailure>;
 /// An address that is bound.
 struct Bound {
     local: SocketAddr,
+    /// The datagrams that come are QUIC.
+    quic: bool,
     /// The sockets that the workers accept at, for a successor. They end with the binding, before the workers' own.
     sockets: Vec<OwnedFd>,
 }
@@ -63,6 +68,7 @@ impl Control {
             inherited,
             reporter,
             draining: false,
+            quic: quic::Key::default(),
         };
         Ok(Control { shared: Arc::clone(shared), state: Mutex::new(state) })
     }
@@ -77,8 +83,12 @@ impl Control {
         let config = state.builder.build(Arc::clone(model));
         self.shared.publish(config);
         state.workers.iter().for_each(|worker| worker.tell(Command::Refresh));
-        let gone: Vec<BindAddress> =
-            state.bindings.keys().filter(|address| !model.ports.contains_key(*address)).copied().collect();
+        let gone: Vec<BindAddress> = state
+            .bindings
+            .iter()
+            .filter(|entry| !is_for(model, *entry))
+            .map(|(address, _)| *address)
+            .collect();
         for address in gone {
             state.bindings.remove(&address);
             state.workers.iter().for_each(|worker| worker.tell(Command::Close(address)));
@@ -149,7 +159,9 @@ impl Control {
                 && wildcard
         });
         if address.transport == Transport::Udp {
-            return open_datagrams(state, address, real, overlapped);
+            let quic = self.shared.config().ports.get(&address).is_some_and(|served| served.quic);
+            let open = if quic { open_quic } else { open_datagrams };
+            return open(state, address, real, overlapped);
         }
         let mut sockets = state.inherited.take(real);
         if sockets.is_empty() {
@@ -166,7 +178,7 @@ impl Control {
                 worker.tell(Command::Listen(Arc::clone(&port), socket));
             }
         }
-        Ok(Bound { local, sockets: kept })
+        Ok(Bound { local, quic: false, sockets: kept })
     }
 
     /// The sockets that are served, for a successor.
@@ -192,22 +204,53 @@ impl Control {
     }
 }
 
+/// Whether a binding is what the model wants at its address.
+fn is_for(model: &Model, (address, binding): (&BindAddress, &Binding)) -> bool {
+    let quic = |port: &Port| address.transport == Transport::Udp && port.speaks_quic();
+    let port = model.ports.get(address);
+    port.is_some_and(|port| binding.as_ref().map_or(true, |bound| bound.quic == quic(port)))
+}
+
 /// Gives each worker a socket for the datagrams of an address. Inherited ones are shared out as they are: a socket that
 /// two workers read from would part a client's datagrams.
 fn open_datagrams(state: &mut State, address: BindAddress, real: SocketAddr, overlapped: bool) -> Binding {
-    let mut sockets = state.inherited.take_datagrams(real);
-    if sockets.is_empty() {
-        sockets = bind_datagrams(real, state.workers.len(), overlapped)?;
-    }
-    let first = sockets.first().map(UdpSocket::local_addr);
-    let local = first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))?;
+    let (sockets, local) = datagram_sockets(state, real, overlapped)?;
     let port = Arc::new(OpenPort::new(address, local, false));
     let kept = sockets.iter().map(|socket| socket.try_clone().map(OwnedFd::from));
     let kept = kept.collect::<io::Result<_>>()?;
     for (worker, socket) in state.workers.iter().cycle().zip(sockets) {
         worker.tell(Command::Datagrams(Arc::clone(&port), socket));
     }
-    Ok(Bound { local, sockets: kept })
+    Ok(Bound { local, quic: false, sockets: kept })
+}
+
+/// Gives each worker a socket for QUIC. Workers hand over what is not theirs, so that they may share inherited ones. A
+/// successor gets none: it would take the datagrams of connections that it does not know.
+fn open_quic(state: &mut State, address: BindAddress, real: SocketAddr, overlapped: bool) -> Binding {
+    let (sockets, local) = datagram_sockets(state, real, overlapped)?;
+    let port = Arc::new(OpenPort::new(address, local, false));
+    let (handover, all_handed) = Handover::between(state.workers.len());
+    for ((worker, socket), handed) in state.workers.iter().zip(sockets.iter().cycle()).zip(all_handed) {
+        let (port, key, handover) = (Arc::clone(&port), state.quic.clone(), handover.clone());
+        let socket = socket.try_clone()?;
+        worker.tell(Command::Quic(Box::new(Place { port, socket, key, handover, handed })));
+    }
+    Ok(Bound { local, quic: true, sockets: Vec::new() })
+}
+
+/// The sockets for the datagrams of an address, inherited ones if there are any, and where they are.
+fn datagram_sockets(
+    state: &mut State,
+    real: SocketAddr,
+    overlapped: bool,
+) -> Result<(Vec<UdpSocket>, SocketAddr), BindFailure> {
+    let mut sockets = state.inherited.take_datagrams(real);
+    if sockets.is_empty() {
+        sockets = bind_datagrams(real, state.workers.len(), overlapped)?;
+    }
+    let first = sockets.first().map(UdpSocket::local_addr);
+    let local = first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))?;
+    Ok((sockets, local))
 }
 
 /// The thread beside the workers: the admin endpoint, and binding again.

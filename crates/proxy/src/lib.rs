@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`Proxy`] and [`ProxyHandle`] (starting, configuring, draining), `control` and `worker` (the
 //! threads), `tables` (a model compiled), `listen` and `connection` (from a socket to a request), `exchange` (a
-//! request and its answer), `l4` (connections that carry no requests), `upstream` (backends), `tls`, `telemetry`; and [`Limits`], which bound all of it.
+//! request and its answer), `l4` (connections that carry no requests), `quic` (where HTTP/3 comes from), `upstream` (backends), `tls`, `telemetry`; and [`Limits`], which bound all of it.
 #![forbid(unsafe_code)]
 
 mod budget;
@@ -24,6 +24,7 @@ mod limits;
 mod listen;
 mod options;
 mod proxy;
+mod quic;
 mod reason;
 mod scratch;
 mod shared;

@@ -314,6 +314,23 @@ limits! {
         "Flow-control window of an HTTP/2 stream: how much of a request's body waits in memory for a slow backend.";
     h2_connection_window_bytes: Bytes = Bytes(1 << 20), in WINDOWS, "h2-connection-window-bytes",
         "Flow-control window of an HTTP/2 connection, for all its streams together.";
+    h3_streams: usize = 128, "h3-streams",
+        "Concurrent requests of an HTTP/3 connection. RFC 9114 advises no fewer than 100.";
+    h3_resets: usize = 100, "h3-resets",
+        "Requests of an HTTP/3 connection that the client cancels, or makes us cancel, before their answer ended, in any \
+         ten seconds; more end the connection.";
+    h3_control_frames: usize = 10_000, "h3-control-frames",
+        "Frames and streams of an HTTP/3 connection that carry no request, in any ten seconds; more end the connection.";
+    h3_window_bytes: Bytes = Bytes(256 << 10), in WINDOWS, "h3-window-bytes",
+        "Flow-control window of an HTTP/3 request: how much of its body waits in memory for a slow backend.";
+    h3_connection_window_bytes: Bytes = Bytes(1 << 20), in WINDOWS, "h3-connection-window-bytes",
+        "Flow-control window of an HTTP/3 connection, for all its requests together.";
+    h3_send_bytes: Bytes = Bytes(1 << 20), in WINDOWS, "h3-send-bytes",
+        "What an HTTP/3 connection keeps of answers until the client has acknowledged it. Room for 80 Mbit/s at a round \
+         trip of 100 ms; bounds what clients hold that read nothing.";
+    quic_handshakes: usize = 256, "quic-handshakes",
+        "QUIC handshakes of clients that have not shown their address to be theirs, a port and worker; while there are \
+         more, clients are asked to show it first (Retry). Bounds what forged addresses cost.";
     drain_idle_timeout: Duration = Duration::from_secs(5), "drain-idle-timeout",
         "A client connection without a request while the proxy drains. Long enough that a request under way still \
          finds it open.";

@@ -117,10 +117,12 @@ reasons! {
     TlsHandshake = "tls_handshake",
     /// The client showed no certificate that the listener trusts.
     ClientCertificate = "client_certificate",
-    /// Too many streams of the HTTP/2 connection were reset.
+    /// Too many streams of the HTTP/2 or 3 connection were reset.
     StreamResets = "stream_resets",
     /// The client broke HTTP/2 or flooded the connection.
     Http2Protocol = "http2_protocol",
+    /// The client broke HTTP/3 or flooded the connection.
+    Http3Protocol = "http3_protocol",
     /// The proxy ended before the exchange did.
     Shutdown = "shutdown",
     /// A fault of our own.

@@ -28,6 +28,8 @@ pub(crate) struct ServedPort {
     pub(crate) tls: TlsPort,
     /// What is below HTTP.
     pub(crate) l4: L4Port,
+    /// Where it is a port of UDP, HTTP/3 is spoken.
+    pub(crate) quic: bool,
     /// Some listener speaks HTTP in clear.
     pub(crate) clear: bool,
 }

@@ -11,5 +11,6 @@ pub(crate) mod schemes;
 mod sessions;
 
 pub(crate) use admission::Admission;
-pub(crate) use handshake::accept;
+pub(crate) use config::TlsListener;
+pub(crate) use handshake::{Chosen, accept, choose};
 pub(crate) use sessions::{Sessions, TlsPort};

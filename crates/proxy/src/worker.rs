@@ -18,6 +18,7 @@ use crate::budget::{Budget, Places};
 use crate::buffers::Buffers;
 use crate::l4::udp;
 use crate::listen::{OpenPort, accept};
+use crate::quic;
 use crate::scratch::Scratches;
 use crate::shared::{Phase, Shared};
 use crate::telemetry::WorkerMetrics;
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Listen(Arc<OpenPort>, StdListener),
     /// Serve the datagrams that come to this socket of a port's set.
     Datagrams(Arc<OpenPort>, UdpSocket),
+    /// Serve QUIC at this place.
+    Quic(Box<quic::Place>),
     /// Accept no more at a port, but for what is queued.
     Close(BindAddress),
     /// There is a new configuration: let go of the old one, even without requests.
@@ -125,6 +128,10 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
                 let close = closing.entry(port.address).or_insert_with(|| watch::channel(false).0);
                 tokio::task::spawn_local(datagrams(Rc::clone(&worker), socket, port, close.subscribe()));
             }
+            Command::Quic(place) => {
+                let close = closing.entry(place.port.address).or_insert_with(|| watch::channel(false).0);
+                tokio::task::spawn_local(quic(Rc::clone(&worker), *place, close.subscribe()));
+            }
             Command::Close(address) => {
                 if let Some(close) = closing.remove(&address) {
                     let _ = close.send(true);
@@ -153,6 +160,13 @@ async fn datagrams(
 ) {
     if let Err(error) = udp::serve(worker, socket, Arc::clone(&port), closes).await {
         tracing::error!(address = %port.local, %error, "datagrams cannot be received");
+    }
+}
+
+async fn quic(worker: Rc<Worker>, place: quic::Place, closes: watch::Receiver<bool>) {
+    let local = place.port.local;
+    if let Err(error) = quic::serve(worker, place, closes).await {
+        tracing::error!(address = %local, %error, "HTTP/3 cannot be served");
     }
 }
 

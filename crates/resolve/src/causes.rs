@@ -85,7 +85,7 @@ causes! {
     // Listeners.
     LISTENER_PROTOCOL = "PC0320" Error "UnsupportedProtocol",
         "the listener's protocol is not served",
-        "use HTTP, HTTPS, TLS, TCP or UDP";
+        "use HTTP, HTTPS, TLS, TCP, UDP or microgateway.airlock.com/http3";
     LISTENER_VALUE = "PC0321" Error "UnsupportedValue",
         "a TLS option of the listener is not supported",
         "correct or remove the options that the message names";

@@ -123,6 +123,7 @@ impl Capabilities {
             protocols: BTreeSet::from([
                 Protocol::Http,
                 Protocol::Https,
+                Protocol::Http3,
                 Protocol::Tls,
                 Protocol::Tcp,
                 Protocol::Udp,

@@ -13,7 +13,7 @@ use crate::listener::Compile;
 pub enum Scheme {
     /// HTTP in clear.
     Http,
-    /// HTTP over TLS.
+    /// HTTP over TLS or QUIC, which count as one.
     Https,
 }
 
@@ -23,7 +23,7 @@ impl Scheme {
     pub fn of(protocol: &ListenerProtocol) -> Option<Scheme> {
         match protocol {
             ListenerProtocol::Http => Some(Scheme::Http),
-            ListenerProtocol::Https(_) => Some(Scheme::Https),
+            ListenerProtocol::Https(_) | ListenerProtocol::Http3(_) => Some(Scheme::Https),
             _ => None,
         }
     }
@@ -94,7 +94,7 @@ impl<T> PortTable<T> {
             };
             match protocol {
                 ListenerProtocol::Http => insert(&mut port.http),
-                ListenerProtocol::Https(_) => {
+                ListenerProtocol::Https(_) | ListenerProtocol::Http3(_) => {
                     insert(&mut port.https);
                     insert(&mut port.server_names);
                 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use portcullis_model::{
     Action, BindAddress, ClusterKey, HostPattern, Listener, ListenerProtocol, Match, Model, PathMatch, Port,
-    Route, Rule, Target, ValueMatch,
+    Route, Rule, Target, Transport, ValueMatch,
 };
 
 use crate::address::reachable;
@@ -33,6 +33,9 @@ pub(crate) fn samples(
     let mut seen = HashSet::new();
     let mut samples = Vec::new();
     for (address, port) in model.ports.iter().filter(|(address, _)| is_bound(**address)) {
+        if address.transport == Transport::Udp && port.speaks_quic() {
+            continue; // what comes by HTTP/3 comes by the others too
+        }
         // What listens on several addresses is the same everywhere: show the first.
         if !seen.insert((address.port, Arc::as_ptr(port))) {
             continue;
@@ -96,7 +99,7 @@ impl Site<'_> {
         }
         let host = self.host_name();
         let scheme = match self.listener.protocol {
-            ListenerProtocol::Https(_) => {
+            ListenerProtocol::Https(_) | ListenerProtocol::Http3(_) => {
                 command.push_str(" -k");
                 "https"
             }

@@ -3,7 +3,6 @@
 mod downstream;
 mod guard;
 mod request;
-mod resets;
 mod tunneled;
 
 use std::cell::{Cell, RefCell};
@@ -21,8 +20,8 @@ use portcullis_model::BindAddress;
 
 use self::downstream::Http2;
 use self::guard::{Guard, Seen};
-use self::resets::Resets;
 use super::http1::LONG;
+use super::resets::Resets;
 use super::{Connection, PREFACE};
 use crate::buffers::InBuf;
 use crate::exchange::{Client, Ended, Surroundings, run};

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use portcullis_http1::{Framing, Known, ResponseHead, Version};
+use portcullis_model::ListenerProtocol;
 use portcullis_routing::is_grpc;
 
 use super::{Downstream, Surroundings, has_body};
@@ -106,6 +107,7 @@ async fn send_body<D: Downstream>(
 ) -> Result<(), ProxyError> {
     scratch.response.fields.push(b"date", http_date().as_bytes());
     explain(scratch, record, around);
+    announce(&mut scratch.response, around);
     record.status = scratch.response.status();
     let request_ended = scratch.request.framing() == Framing::None || scratch.outgoing.ended();
     down.begin(&scratch.response, Framing::Length(body.len() as u64), request_ended)?;
@@ -138,6 +140,17 @@ fn poll_body<D: Downstream>(
         }
     }
     down.poll_flush(cx)
+}
+
+/// Says where HTTP/3 is served, to those who came to such a listener by TCP (RFC 7838 §3).
+pub(super) fn announce(response: &mut ResponseHead, around: &Surroundings<'_>) {
+    let Some(listener) = &around.client.tls_listener else { return };
+    if !matches!(listener.protocol, ListenerProtocol::Http3(_)) || around.worker.draining() {
+        return;
+    }
+    if let Some(place) = around.served.and_then(|served| served.tls.alt_svc(&listener.id)) {
+        response.fields.set(b"alt-svc", place);
+    }
 }
 
 /// Says how the request was handled, to those who may ask.

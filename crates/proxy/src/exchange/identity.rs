@@ -32,6 +32,12 @@ impl Client {
         Client { address, ip, trusted, scheme: Scheme::Http, tls_listener: None, admission: None }
     }
 
+    /// The same client at another address.
+    pub(crate) fn at(&self, address: SocketAddr, trusted: bool) -> Client {
+        let (listener, admission) = (self.tls_listener.clone(), self.admission.clone());
+        Client { scheme: self.scheme, tls_listener: listener, admission, ..Client::new(address, trusted) }
+    }
+
     /// Whether the client would get in no more, so that its connection is to end.
     pub(crate) fn is_leaving(&self) -> bool {
         self.admission.as_ref().is_some_and(|admission| admission.is_leaving())

@@ -7,7 +7,7 @@ use portcullis_http1::{Framing, Known};
 use portcullis_model::Retry;
 use portcullis_routing::is_grpc;
 
-use super::answer::explain;
+use super::answer::{announce, explain};
 use super::attempts::LOOK;
 use super::deadlines::{Deadlines, Silence};
 use super::endpoint::{Endpoint, Passed};
@@ -229,6 +229,7 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
         backend.filters.on_response(&mut self.scratch.response);
         self.record.status = self.scratch.response.status();
         explain(self.scratch, self.record, self.around);
+        announce(&mut self.scratch.response, self.around);
         self.down.begin(&self.scratch.response, framing, self.request_sent)?;
         self.scratch.decoder.start(framing);
         self.state = match framing {

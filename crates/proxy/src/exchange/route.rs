@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use portcullis_http1::{Known, Method, RequestHead, TargetForm};
-use portcullis_model::{ClientMode, ListenerProtocol};
+use portcullis_model::ClientMode;
 use portcullis_routing::{
     Authority, Entry, HeaderSource, Matched, Preflight, Request, Scheme, canonical_path,
 };
@@ -128,6 +128,6 @@ fn listener<'s>(
 
 /// Whether nobody gets in at a listener without a certificate.
 fn demands_certificate(listener: &portcullis_model::Listener) -> bool {
-    let ListenerProtocol::Https(Some(server)) = &listener.protocol else { return false };
-    server.clients.as_ref().is_some_and(|clients| clients.mode == ClientMode::AllowValidOnly)
+    let clients = listener.protocol.tls().and_then(|server| server.clients.as_ref());
+    clients.is_some_and(|clients| clients.mode == ClientMode::AllowValidOnly)
 }

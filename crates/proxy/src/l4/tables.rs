@@ -32,7 +32,7 @@ impl L4Port {
         let mut built = L4Port::default();
         for listener in &port.listeners {
             let routes = match &listener.protocol {
-                ListenerProtocol::Http | ListenerProtocol::Https(_) => continue,
+                ListenerProtocol::Http | ListenerProtocol::Https(_) | ListenerProtocol::Http3(_) => continue,
                 below => below.l4_routes(),
             };
             let known = before.and_then(|before| before.listeners.get(&listener.id));

@@ -34,7 +34,7 @@ impl Builder {
             model: Arc::default(),
             config: Arc::default(),
             clusters: Clusters::new(endpoints, options.locality.clone()),
-            sessions: Sessions::default(),
+            sessions: Sessions::new(options.port_offset),
         }
     }
 
@@ -59,6 +59,7 @@ impl Builder {
                     let identity = listener.client_certificate.as_ref().map(Identity::new);
                     Shares::compile(&route.backends, &self.clusters, identity.as_ref(), self.workers)
                 }),
+                quic: port.speaks_quic(),
                 clear: port.listeners.iter().any(|one| Scheme::of(&one.protocol) == Some(Scheme::Http)),
             };
             config.ports.insert(*address, Arc::new(served));

@@ -18,6 +18,7 @@ pub(crate) fn render(shared: &Shared) -> String {
     page.requests();
     page.durations();
     page.sessions();
+    page.quic();
     page.upstreams();
     page.endpoints();
     page.certificates();
@@ -100,7 +101,13 @@ impl Page<'_> {
         }
         let name = "portcullis_requests_by_protocol_total";
         self.family(name, "counter", "Requests by HTTP version.");
-        for (version, label) in [(Version::Http10, "1.0"), (Version::Http11, "1.1"), (Version::Http2, "2")] {
+        let versions = [
+            (Version::Http10, "1.0"),
+            (Version::Http11, "1.1"),
+            (Version::Http2, "2"),
+            (Version::Http3, "3"),
+        ];
+        for (version, label) in versions {
             let count = self.sum(|metrics| metrics.versions(version));
             self.line(name, &format!("version=\"{label}\""), count);
         }
@@ -156,6 +163,20 @@ impl Page<'_> {
         let dropped = |metrics: &WorkerMetrics| metrics.datagrams_dropped.get();
         let help = "Datagrams that were passed on to nobody.";
         self.single("portcullis_udp_dropped_datagrams_total", "counter", help, dropped);
+    }
+
+    fn quic(&mut self) {
+        let counters: [(&str, &str, Read); 2] = [
+            ("handed_over_datagrams", "Datagrams that one worker left to another.", |metrics| {
+                metrics.quic_handed_over.get()
+            }),
+            ("retries", "Clients that were asked to show that their address is theirs.", |metrics| {
+                metrics.quic_retries.get()
+            }),
+        ];
+        for (name, help, of) in counters {
+            self.single(&format!("portcullis_quic_{name}_total"), "counter", help, of);
+        }
     }
 
     fn upstreams(&mut self) {

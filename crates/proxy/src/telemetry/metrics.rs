@@ -46,6 +46,8 @@ pub(crate) struct WorkerMetrics {
     pub(crate) session_bytes_received: Counter,
     pub(crate) session_bytes_sent: Counter,
     pub(crate) datagrams_dropped: Counter,
+    pub(crate) quic_handed_over: Counter,
+    pub(crate) quic_retries: Counter,
     statuses: [Counter; 6],
     versions: [Counter; 4],
     durations: [Counter; DURATION_BUCKETS.len() + 1],

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::pin::pin;
 
 use portcullis_model::{BindAddress, ListenerId};
-use rustls::{HandshakeKind, ServerConnection};
 use rustls_pki_types::CertificateDer;
 
 use super::clients::Guard;
@@ -24,15 +23,15 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Judges a connection after its handshake. What a resumed session once showed is verified again: it may have
-    /// ended, or been of an authority that is trusted no more.
+    /// Judges a connection after its handshake, by the chain that it showed. What a resumed session once showed is
+    /// verified again (it is not `fresh`): it may have ended, or been of an authority that is trusted no more.
     pub(super) fn new(
         listener: &ListenerId,
         guard: &Guard,
-        session: &ServerConnection,
+        chain: &[CertificateDer<'_>],
+        fresh: bool,
     ) -> Result<Admission, Reason> {
-        let chain = session.peer_certificates().unwrap_or_default();
-        let is_verified = guard.is_strict() && session.handshake_kind() != Some(HandshakeKind::Resumed);
+        let is_verified = guard.is_strict() && fresh;
         let chain = if is_verified || guard.verifies(chain) { chain } else { &[] };
         if chain.is_empty() && guard.is_strict() {
             return Err(Reason::ClientCertificate);

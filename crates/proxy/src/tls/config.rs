@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
-use portcullis_model::{Alpn, CipherSuite, Curve, TlsOptions, TlsServer, TlsVersion};
+use portcullis_model::{Alpn, CipherSuite, Curve, ListenerId, TlsOptions, TlsServer, TlsVersion, Transport};
 use rustls::crypto::aws_lc_rs::{cipher_suite, default_provider, kx_group};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::server::{ClientHello, NoClientAuth, NoServerSessionStorage, ProducesTickets, ServerConfig};
 use rustls::{NamedGroup, SupportedCipherSuite, SupportedProtocolVersion};
+use rustls_pki_types::CertificateDer;
 
+use super::admission::Admission;
 use super::certificates::Certificates;
 use super::clients::Guard;
+use crate::reason::Reason;
 
-/// How a listener ends TLS.
+/// The application protocol of HTTP/3 (RFC 9114 §3.1).
+const HTTP3: &[u8] = b"h3";
+
+/// How a listener ends TLS, over TCP or within QUIC.
 #[derive(Debug)]
 pub(crate) struct TlsListener {
     /// One for each group, in order of preference. rustls chooses by the client's order, so each config has one
@@ -26,6 +32,7 @@ pub(crate) struct TlsListener {
 impl TlsListener {
     pub(super) fn new(
         server: &TlsServer,
+        transport: Transport,
         tickets: &Arc<dyn ProducesTickets>,
     ) -> Result<TlsListener, rustls::Error> {
         let certificates = Arc::new(Certificates::new(server));
@@ -33,8 +40,8 @@ impl TlsListener {
             server.clients.as_ref().map(|clients| Guard::new(clients, &server.options)).transpose()?;
         let by_group = server.options.curves.iter().map(|curve| {
             let group = group_of(*curve);
-            config(&server.options, group, &certificates, guard.as_ref(), tickets)
-                .map(|config| (group.name(), config))
+            let config = config(&server.options, transport, group, &certificates, guard.as_ref(), tickets);
+            config.map(|config| (group.name(), config))
         });
         let only = match *server.options.alpn.as_slice() {
             [only] => Some(only),
@@ -42,6 +49,16 @@ impl TlsListener {
         };
         let by_group = by_group.collect::<Result<_, _>>()?;
         Ok(TlsListener { by_group, only, guard })
+    }
+
+    /// How a client got in over QUIC, by the chain that it showed, if the listener is guarded. Whether its session was
+    /// resumed is not told there, so that the chain is verified again.
+    pub(crate) fn admit(
+        &self,
+        id: &ListenerId,
+        chain: &[CertificateDer<'_>],
+    ) -> Option<Result<Admission, Reason>> {
+        self.guard.as_ref().map(|guard| Admission::new(id, guard, chain, false))
     }
 
     /// The config with the most preferred group that the client knows.
@@ -54,6 +71,7 @@ impl TlsListener {
 
 fn config(
     options: &TlsOptions,
+    transport: Transport,
     group: &'static dyn SupportedKxGroup,
     certificates: &Arc<Certificates>,
     guard: Option<&Guard>,
@@ -62,20 +80,28 @@ fn config(
     let provider =
         CryptoProvider { cipher_suites: suites(options), kx_groups: vec![group], ..default_provider() };
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
-        .with_protocol_versions(versions(options))?
+        .with_protocol_versions(match transport {
+            Transport::Tcp => versions(options),
+            Transport::Udp => &ONLY_13, // QUIC knows no other (RFC 9001 §4.2)
+        })?
         .with_client_cert_verifier(guard.map_or_else(|| Arc::new(NoClientAuth) as _, Guard::verifier))
         .with_cert_resolver(Arc::clone(certificates) as _);
     config.ignore_client_order = true;
-    config.alpn_protocols = options.alpn.iter().map(|alpn| protocol_of(*alpn).to_vec()).collect();
+    config.alpn_protocols = match transport {
+        Transport::Tcp => options.alpn.iter().map(|alpn| protocol_of(*alpn).to_vec()).collect(),
+        Transport::Udp => vec![HTTP3.to_vec()], // the options are about TLS alone
+    };
+    config.max_early_data_size = 0; // what is sent before the handshake can be sent again by anybody
     config.ticketer = Arc::clone(tickets);
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(Arc::new(config))
 }
 
+static ONLY_13: [&SupportedProtocolVersion; 1] = [&rustls::version::TLS13];
+
 /// The versions, the highest first.
 pub(crate) fn versions(options: &TlsOptions) -> &'static [&'static SupportedProtocolVersion] {
     static ONLY_12: [&SupportedProtocolVersion; 1] = [&rustls::version::TLS12];
-    static ONLY_13: [&SupportedProtocolVersion; 1] = [&rustls::version::TLS13];
     static BOTH: [&SupportedProtocolVersion; 2] = [&rustls::version::TLS13, &rustls::version::TLS12];
     match (options.min_version, options.max_version) {
         (TlsVersion::V1_2, TlsVersion::V1_2) => &ONLY_12,

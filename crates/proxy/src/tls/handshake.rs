@@ -4,10 +4,12 @@ use std::io;
 use std::sync::Arc;
 
 use portcullis_model::{Alpn, Listener};
-use rustls::server::Acceptor;
+use rustls::HandshakeKind;
+use rustls::server::{Acceptor, ClientHello, ServerConfig};
 use tokio_rustls::LazyConfigAcceptor;
 
 use super::admission::Admission;
+use super::config::TlsListener;
 use crate::reason::Reason;
 use crate::stream::{Clear, Tls};
 use crate::tables::ServedPort;
@@ -28,23 +30,44 @@ pub(crate) struct Established {
 pub(crate) async fn accept(served: &ServedPort, stream: Clear) -> Result<Established, Reason> {
     let start = LazyConfigAcceptor::new(Acceptor::default(), stream).await;
     let start = start.map_err(|_| Reason::TlsHandshake)?;
-    let hello = start.client_hello();
-    let name = hello.server_name().map(|name| name.trim_end_matches('.').to_ascii_lowercase());
-    let listener = served.table.listener_for_sni(name.as_deref()).ok_or(Reason::UnknownServerName)?;
-    let listener = Arc::clone(listener.listener());
-    let tls = served.tls.listener(&listener.id).ok_or(Reason::NoCertificate)?;
-    let config = tls.config(&hello).ok_or(Reason::NoCertificate)?;
-    let (config, only) = (Arc::clone(config), tls.only);
+    let Chosen { listener, tls, config } = choose(served, &start.client_hello())?;
     let stream = start.into_stream(config).await.map_err(|error| reason(&error))?;
     let session = stream.get_ref().1;
-    let guard = tls.guard.as_ref();
-    let admission = guard.map(|guard| Admission::new(&listener.id, guard, session)).transpose()?;
+    let (guard, only) = (tls.guard.as_ref(), tls.only);
+    let admission = guard.map(|guard| {
+        let chain = session.peer_certificates().unwrap_or_default();
+        let fresh = session.handshake_kind() != Some(HandshakeKind::Resumed);
+        Admission::new(&listener.id, guard, chain, fresh)
+    });
+    let admission = admission.transpose()?;
     let alpn = match session.alpn_protocol() {
         Some(b"h2") => Some(Alpn::H2),
         Some(_) => Some(Alpn::Http11),
         None => only,
     };
     Ok(Established { stream: Box::new(stream), listener, alpn, admission })
+}
+
+/// What a client is for, by what it says first.
+#[derive(Clone)]
+pub(crate) struct Chosen {
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) tls: Arc<TlsListener>,
+    /// The listener's settings for the group on which client and listener agree.
+    pub(crate) config: Arc<ServerConfig>,
+}
+
+/// The listener for which a client asks, over TCP or QUIC, and its settings.
+///
+/// # Errors
+/// When no listener takes the server name, or the one that does cannot serve it.
+pub(crate) fn choose(served: &ServedPort, hello: &ClientHello<'_>) -> Result<Chosen, Reason> {
+    let name = hello.server_name().map(|name| name.trim_end_matches('.').to_ascii_lowercase());
+    let listener = served.table.listener_for_sni(name.as_deref()).ok_or(Reason::UnknownServerName)?;
+    let listener = Arc::clone(listener.listener());
+    let tls = Arc::clone(served.tls.listener(&listener.id).ok_or(Reason::NoCertificate)?);
+    let config = Arc::clone(tls.config(hello).ok_or(Reason::NoCertificate)?);
+    Ok(Chosen { listener, tls, config })
 }
 
 fn reason(error: &io::Error) -> Reason {

@@ -18,6 +18,7 @@ mod health;
 mod hosts;
 mod http2;
 mod http2_upstream;
+mod http3;
 mod hygiene;
 mod mirror;
 mod paths;

@@ -1,10 +1,11 @@
 //! Request smuggling: what reaches a backend is one message for each request, framed in the one way that everybody
 //! frames alike; and what a backend answers is one answer.
 //!
-//! Some hundred exchanges ([`valid`], [`refused`], [`responses`], [`http2`]) over raw sockets. The backend
+//! Some hundred exchanges ([`valid`], [`refused`], [`responses`], [`http2`], [`http3`]) over raw sockets. The backend
 //! ([`recorder`]) reads what the proxy sends by the strictest grammar and keeps it, so that anything out of step is
 //! seen; after each exchange another client's request has to come through the same pool unharmed.
 mod http2;
+mod http3;
 mod recorder;
 mod refused;
 mod responses;
@@ -129,8 +130,8 @@ const WANTED: (usize, usize) = (300, 100);
 #[test]
 fn the_corpus_is_as_large_as_it_says() {
     let (valid, refused) = (valid::exchanges().len(), refused::exchanges().len());
-    let others = responses::cases().len() + http2::cases().len();
-    println!("{valid} valid and {refused} refused exchanges, {others} of backends and of HTTP/2");
+    let others = responses::cases().len() + http2::cases().len() * 2;
+    println!("{valid} valid and {refused} refused exchanges, {others} of backends and of HTTP/2 and 3");
     assert!(valid >= WANTED.1 && valid + refused + others >= WANTED.0);
 }
 

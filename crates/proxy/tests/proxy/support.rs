@@ -4,6 +4,7 @@ pub(crate) mod backend;
 pub(crate) mod client;
 pub(crate) mod http2;
 pub(crate) mod http2_backend;
+pub(crate) mod http3;
 pub(crate) mod model;
 pub(crate) mod tls;
 pub(crate) mod tls_backend;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use portcullis_model::{BindAddress, Model};
+use portcullis_model::{BindAddress, Model, Transport};
 use portcullis_proxy::{Inherited, Limits, Proxy, ProxyHandle, ProxyOptions, Report};
 
 pub(crate) use backend::{Backend, fields};
@@ -96,6 +97,11 @@ impl Running {
     /// Where the first address accepts connections.
     pub(crate) fn address(&self) -> SocketAddr {
         self.bound[0].1
+    }
+
+    /// Where HTTP/3 is served.
+    pub(crate) fn quic(&self) -> SocketAddr {
+        self.bound.iter().find(|(bound, _)| bound.transport == Transport::Udp).unwrap().1
     }
 
     /// What `/metrics` says.

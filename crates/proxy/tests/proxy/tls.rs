@@ -269,7 +269,13 @@ fn the_scheme_is_told_to_the_backend() {
 
 /// A client's store of sessions that offers every session to every server.
 #[derive(Debug)]
-struct Careless(ClientSessionMemoryCache);
+pub(crate) struct Careless(ClientSessionMemoryCache);
+
+impl Careless {
+    pub(crate) fn new() -> Arc<Careless> {
+        Arc::new(Careless(ClientSessionMemoryCache::new(64)))
+    }
+}
 
 fn anyone() -> ServerName<'static> {
     ServerName::try_from("anyone.test").unwrap()
@@ -314,7 +320,7 @@ fn a_session_resumes_only_where_it_began() {
     let running = Running::with(&gateway, options);
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut config = authority.client_for(version);
-        config.resumption = Resumption::store(Arc::new(Careless(ClientSessionMemoryCache::new(64))));
+        config.resumption = Resumption::store(Careless::new());
         let kind = |address, name: &str| {
             let mut client = connect(address, name, config.clone()).unwrap();
             assert_eq!(client.get(name, "/").body, "web"); // tickets of TLS 1.3 come after the handshake

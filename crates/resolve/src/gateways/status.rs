@@ -87,9 +87,10 @@ fn unusable(view: &View<'_>, gateway: &ObjectKey) -> Option<String> {
 fn is_foreign(view: &View<'_>, gateway: &ObjectKey, ip: IpAddr) -> bool {
     let listeners = view.get(&DeclaredListeners { owner: gateway.clone() });
     listeners.iter().any(|listener| {
-        let address = BindAddress { ip, port: listener.port, transport: listener.transport() };
-        let outcome = view.bind_outcome(address);
-        matches!(outcome, Some(BindOutcome::Failed { failure: BindFailure::NotLocal, .. }))
+        listener.transports().iter().any(|transport| {
+            let outcome = view.bind_outcome(BindAddress { ip, port: listener.port, transport: *transport });
+            matches!(outcome, Some(BindOutcome::Failed { failure: BindFailure::NotLocal, .. }))
+        })
     })
 }
 

@@ -40,8 +40,12 @@ impl Protocol {
     }
 
     /// What is bound for the protocol.
-    pub(crate) fn transport(self) -> Transport {
-        if self.over_tcp().is_some() { Transport::Tcp } else { Transport::Udp }
+    pub(crate) fn transports(self) -> &'static [Transport] {
+        match (self.over_tcp().is_some(), self.over_udp()) {
+            (true, true) => &[Transport::Tcp, Transport::Udp],
+            (true, false) => &[Transport::Tcp],
+            (false, _) => &[Transport::Udp],
+        }
     }
 
     /// What is spoken over TCP, if anything is.

@@ -62,8 +62,8 @@ pub(crate) struct Termination {
 
 impl Declared {
     /// What is bound for it.
-    pub(crate) fn transport(&self) -> Transport {
-        self.protocol.map_or(Transport::Tcp, Protocol::transport)
+    pub(crate) fn transports(&self) -> &'static [Transport] {
+        self.protocol.map_or(&[Transport::Tcp], Protocol::transports)
     }
 
     /// What it claims, if its protocol is one that we know.

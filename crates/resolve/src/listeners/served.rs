@@ -57,7 +57,7 @@ impl Query for ServedListener {
             Protocol::Tls => ListenerProtocol::TlsPassthrough(attached.all(ServedRoute::passed_through)),
             Protocol::Tcp => ListenerProtocol::Tcp(l4()),
             Protocol::Udp => ListenerProtocol::Udp(l4()),
-            Protocol::Http3 => return None,
+            Protocol::Http3 => ListenerProtocol::Http3(server()),
         };
         let client_certificate = view.get(&ClientCertificate { gateway: self.gateway.clone() });
         Some(Arc::new(Listener {
@@ -178,8 +178,8 @@ impl Query for ServedPort {
         let listeners = view.get(&PortListeners { leader: self.leader.clone(), port: self.port });
         let here = listeners.iter().filter(|listener| self.gateways.contains(&listener.gateway));
         let served = here.filter_map(|listener| (*view.get(listener)).clone());
-        let of_transport = |listener: &Arc<Listener>| listener.protocol.transport() == self.transport;
-        Arc::new(Port { listeners: served.filter(of_transport).collect() })
+        let carried = |one: &Arc<Listener>| one.protocol.transports().contains(&self.transport);
+        Arc::new(Port { listeners: served.filter(carried).collect() })
     }
 }
 
@@ -205,14 +205,17 @@ impl Query for Ports {
             for ip in addresses.collect::<BTreeSet<IpAddr>>() {
                 let here = group.members.iter().filter(|member| member.covers(ip));
                 let gateways: Arc<[ObjectKey]> = here.map(|member| member.gateway.clone()).collect();
-                let transports = [Transport::Tcp, Transport::Udp];
-                for (port, transport) in
-                    numbers.keys().flat_map(|port| transports.map(|transport| (*port, transport)))
-                {
-                    let (leader, gateways) = (leader.clone(), Arc::clone(&gateways));
-                    let served = view.get(&ServedPort { leader, port, transport, gateways });
-                    if !served.listeners.is_empty() {
-                        ports.insert(BindAddress { ip, port, transport }, Arc::clone(&*served));
+                for port in numbers.keys().copied() {
+                    let over = |transport| {
+                        let (leader, gateways) = (leader.clone(), Arc::clone(&gateways));
+                        Arc::clone(&*view.get(&ServedPort { leader, port, transport, gateways }))
+                    };
+                    let tcp = over(Transport::Tcp);
+                    let udp = if tcp.speaks_quic() { Arc::clone(&tcp) } else { over(Transport::Udp) };
+                    for (transport, served) in [(Transport::Tcp, tcp), (Transport::Udp, udp)] {
+                        if !served.listeners.is_empty() {
+                            ports.insert(BindAddress { ip, port, transport }, served);
+                        }
                     }
                 }
             }

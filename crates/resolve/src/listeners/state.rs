@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portcullis_api::ObjectKey;
 
 use super::decisions::{Decision, Decisions};
-use super::declared::{DeclaredListeners, parent_of};
+use super::declared::{Declared, DeclaredListeners, parent_of};
 use crate::certificates::{ListenerTls, TlsOutcome};
 use crate::gateways::{Binding, Bound, is_eligible};
 use crate::memo::Query;
@@ -52,6 +52,21 @@ impl ListenerState {
     }
 }
 
+/// Whether everything is bound that carries the listener.
+fn bound(view: &View<'_>, gateway: &ObjectKey, listener: &Declared) -> Programmed {
+    let mut found = Programmed::Yes;
+    for transport in listener.transports() {
+        let (gateway, port, transport) = (gateway.clone(), listener.port, *transport);
+        match &*view.get(&Binding { gateway, port, transport }) {
+            Bound::Yes => {}
+            Bound::Unavailable(why) => return Programmed::PortUnavailable(why.clone()),
+            Bound::Pending => found = Programmed::Pending,
+            Bound::NoAddress => return Programmed::NoAddress,
+        }
+    }
+    found
+}
+
 impl Query for ListenerStates {
     type Value = Vec<ListenerState>;
 
@@ -68,15 +83,7 @@ impl Query for ListenerStates {
                 (Decision::Accepted, Some(_)) if listener.tls.is_some() && tls.server.is_none() => {
                     Programmed::No("there is no usable certificate")
                 }
-                (Decision::Accepted, Some(gateway)) => {
-                    let (gateway, port) = (gateway.clone(), listener.port);
-                    match &*view.get(&Binding { gateway, port, transport: listener.transport() }) {
-                        Bound::Yes => Programmed::Yes,
-                        Bound::Pending => Programmed::Pending,
-                        Bound::Unavailable(why) => Programmed::PortUnavailable(why.clone()),
-                        Bound::NoAddress => Programmed::NoAddress,
-                    }
-                }
+                (Decision::Accepted, Some(gateway)) => bound(view, gateway, listener),
                 (Decision::Lost(_) | Decision::Refused | Decision::Shut, _) => {
                     Programmed::No("the listener is not accepted")
                 }

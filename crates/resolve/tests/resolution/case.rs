@@ -70,9 +70,8 @@ fn engine(words: &Value) -> Result<Engine, String> {
         match word.as_str() {
             Some("cluster") => engine.source = Source::Cluster(vec![NATIVE_CONTROLLER.into()]),
             Some("serving") => engine.assume_bound = false,
-            Some("every-protocol") => {
-                let names = ["TLS", "TCP", "UDP", "microgateway.airlock.com/http3"];
-                engine.capabilities.protocols.extend(names.into_iter().filter_map(Protocol::known));
+            Some("without-http3") => {
+                engine.capabilities.protocols.retain(|protocol| *protocol != Protocol::Http3);
             }
             _ => return Err(format!("{word} is no word about the engine")),
         }

@@ -20,7 +20,7 @@ const HEADERS: u8 = 0x1;
 const CONTINUATION: u8 = 0x9;
 const END_HEADERS: u8 = 0x4;
 
-/// Types of frames that carry a request, or that its flow control needs; h2 and [`Resets`](super::resets::Resets)
+/// Types of frames that carry a request, or that its flow control needs; h2 and [`Resets`](crate::connection::resets::Resets)
 /// bound these: DATA, HEADERS, RST_STREAM, WINDOW_UPDATE.
 const WORK: [u8; 4] = [0x0, HEADERS, 0x3, 0x8];
 

@@ -7,10 +7,10 @@ use crate::support::http2::{Raw, frame};
 
 /// Fields of a request after its pseudo-header fields, its body, and the message that may reach the backend.
 pub(crate) struct Case {
-    name: &'static str,
-    fields: Vec<(&'static str, &'static str)>,
-    body: &'static str,
-    served: Option<Message>,
+    pub(super) name: &'static str,
+    pub(super) fields: Vec<(&'static str, &'static str)>,
+    pub(super) body: &'static str,
+    pub(super) served: Option<Message>,
 }
 
 /// The pseudo-header fields of a request.

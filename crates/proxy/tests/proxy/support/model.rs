@@ -246,12 +246,16 @@ impl Gateway {
         let mut model = Model::default();
         let first = self.instead.unwrap_or(Ipv4Addr::LOCALHOST.into());
         for transport in [Transport::Tcp, Transport::Udp] {
-            let of_transport = |one: &&Arc<Listener>| one.protocol.transport() == transport;
-            let port = Port { listeners: self.listeners.iter().filter(of_transport).cloned().collect() };
-            if port.listeners.is_empty() {
+            let all = Port { listeners: self.listeners.clone() };
+            let carried = |one: &Arc<Listener>| one.protocol.transports().contains(&transport);
+            if !all.listeners.iter().any(carried) {
                 continue;
             }
-            let port = Arc::new(port);
+            let port = if all.speaks_quic() {
+                Arc::new(all)
+            } else {
+                Arc::new(Port { listeners: all.listeners.into_iter().filter(carried).collect() })
+            };
             for ip in self.also.iter().copied().chain([first]) {
                 model.ports.insert(BindAddress { ip, port: 0, transport }, Arc::clone(&port));
             }

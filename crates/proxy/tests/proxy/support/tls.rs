@@ -189,6 +189,14 @@ fn parsed(chain: &str, key: &KeyPair) -> Arc<Certificate> {
     Arc::new(Certificate::parse(origin("Secret", "tls"), chain.as_bytes(), key.as_bytes()).unwrap())
 }
 
+/// The same for HTTP/3 too.
+pub(crate) fn http3(https: ListenerProtocol) -> ListenerProtocol {
+    match https {
+        ListenerProtocol::Https(server) => ListenerProtocol::Http3(server),
+        other => other,
+    }
+}
+
 pub(crate) fn https(certificates: Vec<Arc<Certificate>>, options: TlsOptions) -> ListenerProtocol {
     ListenerProtocol::Https(Some(Arc::new(TlsServer { certificates, options, clients: None })))
 }
