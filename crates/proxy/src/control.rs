@@ -42,6 +42,14 @@ struct State {
     quic: quic::Key,
 }
 
+impl State {
+    /// Has the workers look at what is new.
+    fn refresh(&mut self) {
+        let settled = self.builder.take_settled();
+        self.workers.iter().for_each(|worker| worker.tell(Command::Refresh(Arc::clone(&settled))));
+    }
+}
+
 /// How binding an address went last.
 type Binding = Result<Bound, BindFailure>;
 
@@ -82,7 +90,7 @@ impl Control {
         let mut state = self.state();
         let config = state.builder.build(Arc::clone(model));
         self.shared.publish(config);
-        state.workers.iter().for_each(|worker| worker.tell(Command::Refresh));
+        state.refresh();
         let gone: Vec<BindAddress> = state
             .bindings
             .iter()
@@ -105,7 +113,7 @@ impl Control {
     pub(crate) fn locate(&self, at: Locality) {
         let mut state = self.state();
         state.builder.locate(at);
-        state.workers.iter().for_each(|worker| worker.tell(Command::Refresh));
+        state.refresh();
     }
 
     /// Tries what could not be bound once more; says whether something is left.

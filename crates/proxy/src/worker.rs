@@ -23,7 +23,7 @@ use crate::scratch::Scratches;
 use crate::shared::{Phase, Shared};
 use crate::telemetry::WorkerMetrics;
 use crate::timer::{Timer, Wheel};
-use crate::upstream::{Forbidden, Pools};
+use crate::upstream::{Cluster, Forbidden, Pools};
 use crate::view::{Version, View};
 
 /// How often expired upstream connections are closed.
@@ -58,8 +58,9 @@ pub(crate) enum Command {
     Quic(Box<quic::Place>),
     /// Accept no more at a port, but for what is queued.
     Close(BindAddress),
-    /// There is a new configuration: let go of the old one, even without requests.
-    Refresh,
+    /// There is a new configuration: let go of the old one, and of endpoints that have gone from these backends, even
+    /// without requests.
+    Refresh(Arc<[Arc<Cluster>]>),
     /// The phase has become [`Phase::Draining`]: accept no more and let idle connections look at it.
     Drain,
 }
@@ -137,9 +138,9 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
                     let _ = close.send(true);
                 }
             }
-            Command::Refresh => {
+            Command::Refresh(clusters) => {
                 drop(worker.config());
-                worker.pools.refresh_all();
+                worker.pools.refresh_all(&clusters);
                 worker.refreshed.notify_waiters();
             }
             Command::Drain => {

@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,7 @@ pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// The attempts of a request at its backend.
 pub(super) struct Attempts<'r> {
     pub(super) rule: &'r Treatment,
-    cluster: &'r Arc<Cluster>,
+    cluster: &'r Cluster,
     taken: Taken,
     /// When all of them have to be over.
     deadline: Option<Instant>,
@@ -47,7 +46,7 @@ impl<'r> Attempts<'r> {
     pub(super) fn new(
         around: &Surroundings<'_>,
         scratch: &Scratch,
-        (rule, cluster): (&'r Treatment, &'r Arc<Cluster>),
+        (rule, cluster): (&'r Treatment, &'r Cluster),
         started: Instant,
     ) -> Result<Attempts<'r>, ProxyError> {
         Ok(Attempts {

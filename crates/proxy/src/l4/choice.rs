@@ -33,7 +33,7 @@ pub(crate) fn backend(
 /// A socket for datagrams to an endpoint of the backend, and the endpoint's number.
 pub(crate) async fn datagrams(
     worker: &Worker,
-    cluster: &Arc<Cluster>,
+    cluster: &Cluster,
     record: &mut SessionRecord,
 ) -> Result<(UdpSocket, u64), Reason> {
     let taken = worker.pools.take(cluster).map_err(|error| error.reason)?;
@@ -51,7 +51,7 @@ pub(crate) async fn datagrams(
 /// A connection to an endpoint of the backend. One that cannot be had lets one more endpoint be tried, as for requests.
 pub(crate) async fn connect(
     worker: &Worker,
-    cluster: &Arc<Cluster>,
+    cluster: &Cluster,
     timer: &Timer,
     record: &mut SessionRecord,
 ) -> Result<UpstreamStream, Reason> {

@@ -12,7 +12,7 @@ use super::{CompiledRule, Config, ServedPort};
 use crate::l4::L4Port;
 use crate::options::ProxyOptions;
 use crate::tls::Sessions;
-use crate::upstream::{EndpointSets, Identity};
+use crate::upstream::{Cluster, EndpointSets, Identity};
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -73,6 +73,11 @@ impl Builder {
     /// Chooses endpoints for a proxy that stands there, from now on.
     pub(crate) fn locate(&mut self, at: Locality) {
         self.clusters.locate(at);
+    }
+
+    /// The clusters whose endpoints have changed since the last call.
+    pub(crate) fn take_settled(&mut self) -> Arc<[Arc<Cluster>]> {
+        self.clusters.take_settled()
     }
 
     fn table(&self, port: &Port, before: Option<&Arc<ServedPort>>) -> PortTable<CompiledRule> {

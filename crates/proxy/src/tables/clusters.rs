@@ -18,6 +18,8 @@ pub(crate) struct Clusters {
     sets: Arc<EndpointSets>,
     /// Where the proxy stands.
     at: Locality,
+    /// Those that were settled anew, until the workers are told.
+    settled: Vec<Arc<Cluster>>,
     model: Arc<Model>,
 }
 
@@ -37,6 +39,7 @@ impl Clusters {
             targets: RefCell::default(),
             sets: Arc::clone(sets),
             at,
+            settled: Vec::new(),
             model: Arc::default(),
         }
     }
@@ -49,7 +52,13 @@ impl Clusters {
         self.at = at;
         for held in self.by_key.get_mut().values_mut().flatten() {
             held.settle(&self.model, &self.at, self.targets.get_mut());
+            self.settled.push(Arc::clone(&held.cluster));
         }
+    }
+
+    /// The clusters whose endpoints have changed since the last call.
+    pub(super) fn take_settled(&mut self) -> Arc<[Arc<Cluster>]> {
+        std::mem::take(&mut self.settled).into()
     }
 
     /// The cluster of this name, as a listener with this client certificate speaks to it.
@@ -82,6 +91,7 @@ impl Clusters {
         for key in stale {
             for held in by_key.get_mut(key).into_iter().flatten() {
                 held.settle(model, &self.at, self.targets.get_mut());
+                self.settled.push(Arc::clone(&held.cluster));
             }
         }
     }

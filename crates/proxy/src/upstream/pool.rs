@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use std::sync::{self, Arc};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portcullis_model::UpstreamProtocol;
@@ -41,7 +41,6 @@ pub(crate) struct Pools {
 
 /// A backend as one worker sees it.
 pub(super) struct LocalCluster {
-    cluster: sync::Weak<Cluster>,
     version: Cell<u64>,
     targets: RefCell<Rc<[Rc<LocalTarget>]>>,
     turn: Cell<usize>,
@@ -130,7 +129,7 @@ impl Pools {
     }
 
     /// Takes a request's place at a backend.
-    pub(crate) fn take(&self, cluster: &Arc<Cluster>) -> Result<Taken, ProxyError> {
+    pub(crate) fn take(&self, cluster: &Cluster) -> Result<Taken, ProxyError> {
         let local = self.cluster(cluster);
         if local.requests.get() >= self.max_requests {
             return Err(connect::failed(Reason::UpstreamOverflow));
@@ -141,27 +140,24 @@ impl Pools {
     }
 
     /// Takes note of endpoints that came or went since a request took its place.
-    pub(crate) fn refresh(&self, cluster: &Arc<Cluster>, taken: &mut Taken) {
+    pub(crate) fn refresh(&self, cluster: &Cluster, taken: &mut Taken) {
         taken.refresh(&self.cluster(cluster).targets.borrow());
     }
 
-    /// Takes note of all endpoints that came or went: the connections that waited at those which take no more requests
-    /// are closed, and those in use go on.
-    pub(crate) fn refresh_all(&self) {
-        self.clusters.borrow_mut().retain(|_, local| match local.cluster.upgrade() {
-            Some(cluster) => {
-                self.update(local, &cluster);
-                true
+    /// Takes note of endpoints that came or went, without waiting for a request: connections that wait at those which
+    /// take no more are closed, and those in use go on.
+    pub(crate) fn refresh_all(&self, clusters: &[Arc<Cluster>]) {
+        for cluster in clusters {
+            if let Some(local) = self.clusters.borrow().get(&cluster.id) {
+                self.update(local, cluster);
             }
-            None => local.requests.get() > 0,
-        });
+        }
     }
 
-    fn cluster(&self, cluster: &Arc<Cluster>) -> Rc<LocalCluster> {
+    fn cluster(&self, cluster: &Cluster) -> Rc<LocalCluster> {
         let mut clusters = self.clusters.borrow_mut();
         let local = clusters.entry(cluster.id).or_insert_with(|| {
             Rc::new(LocalCluster {
-                cluster: Arc::downgrade(cluster),
                 version: Cell::new(u64::MAX),
                 targets: RefCell::new(Rc::default()),
                 turn: Cell::new(0),

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use portcullis_model::{Age, L4Route, ListenerProtocol, Transport, UpstreamProtocol};
+use portcullis_model::{
+    Age, Endpoint, EndpointAddress, EndpointState, L4Route, ListenerProtocol, Transport, UpstreamProtocol,
+};
 use portcullis_proxy::{BindFailure, Drain};
 
 use crate::support::model::{l4_route, tcp_route};
@@ -204,6 +206,21 @@ fn flows_are_bounded_and_answered_ones_stay() {
     assert_eq!(ask(&answered, "z"), "a 0 z");
     client(&running).send(b"none has room").unwrap();
     eventually(|| (metric(&running, "portcullis_refused_total{reason=\"flow_limit\"}") == 1).then_some(()));
+}
+
+/// An endpoint that is ending keeps its flows, and gets no new ones.
+#[test]
+fn a_flow_stays_at_an_endpoint_that_is_ending() {
+    let (old, new) = (UdpBackend::named("old"), UdpBackend::named("new"));
+    let mut running = Running::start(&gateway(&[("app", 1)]).backend("app", &[old.address]));
+    let first = client(&running);
+    assert_eq!(ask(&first, "x"), "old 0 x");
+    let ready = |address| Endpoint::ready(EndpointAddress::Socket(address));
+    let ending = Endpoint { state: EndpointState::Draining, ..ready(old.address) };
+    let gateway = gateway(&[("app", 1)]).instances("app", vec![ending, ready(new.address)]);
+    running.apply(&gateway.model());
+    assert_eq!(ask(&first, "y"), "old 0 y");
+    assert_eq!(ask(&client(&running), "x"), "new 0 x");
 }
 
 /// A flow follows the configuration: its endpoint gone, the client's next datagram goes to another.
