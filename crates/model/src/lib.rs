@@ -20,6 +20,7 @@ mod filter;
 mod hostname;
 mod l4_route;
 mod listener;
+mod listener_filters;
 mod matching;
 mod mirror;
 mod origin;
@@ -47,6 +48,7 @@ pub use filter::{Filter, HeaderModifier, HeaderName, HeaderValue, PathRewrite, R
 pub use hostname::{HostPattern, HostRank, Hostname};
 pub use l4_route::{L4Route, L4Routes, Transport};
 pub use listener::{Listener, ListenerId, ListenerProtocol, Port};
+pub use listener_filters::ListenerFilters;
 pub use matching::{CallMatch, HeaderMatch, Match, PathMatch, QueryMatch, ValueMatch};
 pub use mirror::{Mirror, MirrorShare};
 pub use origin::{Age, Origin, QualifiedName, RuleId};

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Certificate, HostPattern, L4Route, L4Routes, Origin, Route, TlsServer, Transport};
+use crate::{
+    Certificate, HostPattern, L4Route, L4Routes, ListenerFilters, Origin, Route, TlsServer, Transport,
+};
 
 /// What is served at one address and port over one transport: listeners that share it, told apart by protocol and
 /// hostname.
@@ -34,6 +36,8 @@ pub struct Listener {
     pub hostname: HostPattern,
     /// What it speaks.
     pub protocol: ListenerProtocol,
+    /// What is done with every request before a rule is looked for; only with HTTP inside.
+    pub filters: ListenerFilters,
     /// The certificate that its Gateway shows to backends to which TLS is spoken.
     pub client_certificate: Option<Arc<Certificate>>,
     /// The routes for requests that are attached to it, in no particular order. Those of the protocols below HTTP are

@@ -122,7 +122,7 @@ pub struct Failure {
 pub enum FailureReason {
     /// The rule is invalid.
     RuleInvalid,
-    /// A filter of the rule cannot be resolved.
+    /// A filter of the rule, or of its listener, cannot be run, or refers to what cannot be used.
     FilterUnresolved,
     /// The backend does not exist, may not be referred to, or cannot be spoken to.
     BackendInvalid,

@@ -19,7 +19,7 @@ mod running;
 mod tests;
 mod text;
 
-use portcullis_model::{Action, Model};
+use portcullis_model::{Action, ListenerFilters, Model};
 use portcullis_proxy::Reason;
 use portcullis_routing::{ListenerTable, Matched, Preflight, Request, Scheme};
 
@@ -55,7 +55,21 @@ fn follow(model: &Model, question: &Question, answer: &mut Answer) -> Result<(),
     let path = question.canonical_path()?;
     answer.request.path = path.clone().into_owned();
     let table = entrance.listener(question, connection.as_deref(), &host, answer)?;
-    answer.meet_listener(table.listener());
+    let listener = table.listener();
+    answer.meet_listener(listener);
+    let filtered;
+    let question = match &listener.filters {
+        ListenerFilters::Fail(failure) => {
+            let message = failure.message.as_ref().to_owned();
+            return Err(Refused::with(failure.status, failure.reason.into(), message));
+        }
+        ListenerFilters::Ask(asked) if asked.is_empty() => question,
+        ListenerFilters::Ask(asked) => {
+            answer.listener_filters = asked.iter().map(|auth| action::view_of_auth(auth, &path)).collect();
+            filtered = question.filtered(asked);
+            &filtered
+        }
+    };
     let asked = || Request::new(&host, &path, question.query(), &question.method, &question.headers[..]);
     let preflight = Preflight::of(&question.method, &question.headers[..])
         .filter(|preflight| table.lookup(&asked().announced(*preflight)).is_some_and(answers_preflight));
@@ -64,7 +78,7 @@ fn follow(model: &Model, question: &Question, answer: &mut Answer) -> Result<(),
     answer.candidates = candidates::of(&traced, table, &request);
     let matched = traced.matched.ok_or_else(|| no_rule(table, answer.candidates.len()))?;
     answer.meet_rule(&matched);
-    action::note(model, question, table.listener(), &matched, &request, answer);
+    action::note(model, question, listener, &matched, &request, answer);
     if preflight.is_some() {
         action::note_preflight(question, matched.entry().rule(), answer);
     }

@@ -1,6 +1,6 @@
 //! One request and its answer, whatever version of HTTP the client speaks.
 //!
-//! Read in this order: [`route`] (which rule), [`identity`] (who asks), [`auth`] (whether it may pass), [`forward`] (to which endpoint),
+//! Read in this order: [`prerouting`] (what a listener does with every request), [`route`] (which rule), [`identity`] (who asks), [`auth`] (whether it may pass), [`forward`] (to which endpoint),
 //! [`attempts`] (and again if that is safe), [`endpoint`] (over which version), [`relay`] (both bodies, in one task),
 //! [`mirror`] (copies), [`answer`] (what the proxy says itself).
 
@@ -13,6 +13,7 @@ mod forward;
 mod identity;
 mod mirror;
 mod outgoing;
+mod prerouting;
 mod relay;
 mod route;
 
@@ -30,7 +31,7 @@ use crate::buffers::InBuf;
 use crate::error::{ProxyError, Stage};
 use crate::reason::Reason;
 use crate::scratch::Scratch;
-use crate::tables::rule::{CompiledAction, CompiledTarget};
+use crate::tables::rule::{CompiledAction, CompiledTarget, Refusal};
 use crate::tables::{CompiledRule, ServedPort};
 use crate::telemetry::{Record, Summary};
 use crate::timer::Timer;
@@ -136,6 +137,12 @@ impl From<ProxyError> for Failed {
     }
 }
 
+impl From<&Refusal> for Failed {
+    fn from(refusal: &Refusal) -> Failed {
+        Failed { status: refusal.status, error: ProxyError::configuration(refusal.reason) }
+    }
+}
+
 async fn attempt<D: Downstream>(
     around: &Surroundings<'_>,
     scratch: &mut Scratch,
@@ -143,6 +150,11 @@ async fn attempt<D: Downstream>(
     record: &mut Record,
 ) -> Result<Ended, Failed> {
     identity::settle(around, &mut scratch.request, record);
+    if let Some(served) = around.served.filter(|served| !served.preroutings.is_empty())
+        && !Box::pin(prerouting::run(around, served, scratch, down, record)).await?
+    {
+        return Ok(Ended::Answered);
+    }
     let routed = route::route(around, &mut scratch.request, record)?;
     let rule: &CompiledRule = routed.entry.compiled();
     if let Some(cors) = rule.treatment.filters.cors() {
@@ -163,9 +175,7 @@ async fn attempt<D: Downstream>(
         }
     }
     match &rule.action {
-        CompiledAction::Fail(refusal) => {
-            Err(Failed { error: ProxyError::configuration(refusal.reason), status: refusal.status })
-        }
+        CompiledAction::Fail(refusal) => Err(refusal.into()),
         CompiledAction::Redirect(redirect) => {
             record.reason = Reason::Redirect;
             answer::redirect(scratch, down, record, (redirect, rule), routed.prefix_len, around).await?;

@@ -43,7 +43,7 @@ reasons! {
     Misdirected = "misdirected",
     /// The rule is invalid.
     RuleInvalid = "rule_invalid",
-    /// A filter of the rule cannot be resolved.
+    /// A filter of the rule or of its listener cannot be run, or refers to what cannot be used.
     FilterUnresolved = "filter_unresolved",
     /// The chosen backend does not exist, may not be referred to, or cannot be spoken to.
     BackendInvalid = "backend_invalid",

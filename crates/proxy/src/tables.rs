@@ -2,6 +2,7 @@
 
 mod build;
 mod clusters;
+mod prerouting;
 pub(crate) mod rule;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use portcullis_model::BindAddress;
 use portcullis_routing::{ListenerTable, PortTable};
 
 pub(crate) use build::Builder;
+pub(crate) use prerouting::{Prerouting, Preroutings};
 pub(crate) use rule::CompiledRule;
 
 use crate::l4::L4Port;
@@ -25,6 +27,8 @@ pub(crate) struct Config {
 /// What is served at one address and port.
 pub(crate) struct ServedPort {
     pub(crate) table: Arc<PortTable<CompiledRule>>,
+    /// What runs on requests before the table is asked.
+    pub(crate) preroutings: Preroutings,
     pub(crate) tls: TlsPort,
     /// What is below HTTP.
     pub(crate) l4: L4Port,

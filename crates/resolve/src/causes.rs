@@ -34,12 +34,6 @@ causes! {
     CLASS_PARAMETERS_IGNORED = "PC0302" Warning "",
         "the class's parametersRef has no effect here",
         "nothing needs to change: it is meant for another controller";
-    BUNDLE_VERSION_UNKNOWN = "PC0345" Warning "UnsupportedVersion",
-        "the cluster's Gateway API CRDs are of a release that is not known",
-        "install the CRDs of a release from v1.4 to v1.7; what is read of others is understood as far as it is known";
-    GATEWAY_POLICY_UNAPPLIED = "PC0346" Error "NoRoomInStatus",
-        "a policy has no room in its status for this Gateway, so that it is not in effect here and its backends get no traffic",
-        "remove entries from the policy's status.ancestors that their controllers have left there, or split the policy";
     CLASS_MISSING = "PC0303" Warning "",
         "the Gateway's class does not exist or is not ours",
         "create a GatewayClass of this name, or correct spec.gatewayClassName";
@@ -87,14 +81,11 @@ causes! {
         "the listener's protocol is not served",
         "use HTTP, HTTPS, TLS, TCP, UDP or microgateway.airlock.com/http3";
     LISTENER_VALUE = "PC0321" Error "UnsupportedValue",
-        "a TLS option of the listener is not supported",
-        "correct or remove the options that the message names";
+        "a value of the listener is not supported",
+        "correct or remove the TLS options or filters that the message names";
     LISTENER_NO_CLIENT_CA = "PC0322" Error "NoValidCACertificate",
         "client certificates are demanded, and no CA certificate for them can be used, so nobody gets in",
         "see the condition ResolvedRefs";
-    LISTENER_FILTER = "PC0323" Error "UnsupportedValue",
-        "a filter of the listener is not supported",
-        "remove the listener's filters: until they can be run, nothing is served unfiltered";
     LISTENER_HOSTNAME_CONFLICT = "PC0324" Error "HostnameConflict",
         "another listener has the same port, protocol and hostname",
         "give the listener a hostname or port of its own";
@@ -131,6 +122,15 @@ causes! {
     PASSTHROUGH_CERTIFICATES = "PC0336" Warning "",
         "certificates and options have no effect where TLS is passed through",
         "remove certificateRefs and options, or use mode Terminate";
+    LISTENER_FILTER_INVALID = "PC0337" Error "InvalidListenerFilter",
+        "a filter of the listener is invalid",
+        "correct the filter that the message names: until then nothing is served unfiltered";
+    LISTENER_FILTER_REF = "PC0338" Error "InvalidListenerFilterRef",
+        "a filter of the listener refers to what cannot be used, so all requests are answered with 500",
+        "correct the reference that the message names";
+    LISTENER_FILTER_HOST = "PC0339" Warning "",
+        "a filter of the listener would change the host, which has no effect",
+        "remove host from allowedResponseHeaders";
     // ListenerSets.
     SET_NOT_ALLOWED = "PC0340" Error "NotAllowed",
         "the Gateway does not take ListenerSets of this namespace",
@@ -147,6 +147,13 @@ causes! {
     SET_PARENT_UNKNOWN = "PC0344" Warning "",
         "the ListenerSet's parent does not exist or is not ours",
         "correct spec.parentRef";
+    // Gateway classes and Gateways once more.
+    BUNDLE_VERSION_UNKNOWN = "PC0345" Warning "UnsupportedVersion",
+        "the cluster's Gateway API CRDs are of a release that is not known",
+        "install the CRDs of a release from v1.4 to v1.7; what is read of others is understood as far as it is known";
+    GATEWAY_POLICY_UNAPPLIED = "PC0346" Error "NoRoomInStatus",
+        "a policy has no room in its status for this Gateway, so that it is not in effect here and its backends get no traffic",
+        "remove entries from the policy's status.ancestors that their controllers have left there, or split the policy";
     // Routes.
     ROUTE_NO_MATCHING_PARENT = "PC0401" Error "NoMatchingParent",
         "no listener of the parent has the section name and port that the route names",

@@ -75,6 +75,7 @@ const NATIVE_FEATURES: &[&str] = &[
     "GatewayHTTPListenerIsolation",
     "GatewayHTTPSListenerDetectMisdirectedRequests",
     "GatewayInfrastructure",
+    "GatewayListenerFilters",
     "GatewayPort8080",
     "GatewayRouteHostnameIntersectionPrecedence",
     "GatewayStaticAddresses",

@@ -14,6 +14,7 @@ use crate::finding::Finding;
 use crate::origin::origin;
 use crate::routes::{Common, RouteMeaning, ServedRoute, verdict};
 use crate::view::View;
+pub(crate) use filters::auth;
 use rules::{RuleMeaning, RuleOf};
 
 /// What an HTTPRoute means. Nothing if it does not exist.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use portcullis_api::{Diagnostic, Kind, ObjectKey};
-use portcullis_model::{EndpointsKey, Model};
+use portcullis_model::{Cluster, EndpointsKey, Model};
 use portcullis_store::{Bucket, ChangeSet, ReportKey, Store};
 
 use crate::backend_tls::PolicyOutcome;
@@ -17,7 +17,7 @@ use crate::engine::Engine;
 use crate::gateway_classes::ClassOutcome;
 use crate::gateways::GatewayOutcome;
 use crate::listener_sets::SetOutcome;
-use crate::listeners::Ports;
+use crate::listeners::{ListenerClusters, Ports};
 use crate::memo::{Memo, NodeId};
 use crate::outcome::{Outcome, Status};
 use crate::refused::RefusedOutcome;
@@ -189,8 +189,12 @@ impl Resolver {
         };
         self.roots.insert(outcome, Root::Outcome(object(), form));
         let mut nodes = vec![outcome];
-        if self.serves(key.kind) && form == Form::Read {
-            let clusters = self.memo.pin(&RouteClusters { route: object() });
+        let clusters = match key.kind {
+            _ if form == Form::Refused => None,
+            Kind::Gateway | Kind::ListenerSet => Some(self.memo.pin(&ListenerClusters { owner: object() })),
+            kind => self.serves(kind).then(|| self.memo.pin(&RouteClusters { route: object() })),
+        };
+        if let Some(clusters) = clusters {
             self.roots.insert(clusters, Root::Clusters(object()));
             nodes.push(clusters);
         }
@@ -222,10 +226,7 @@ impl Resolver {
                     let (key, outcome) = (key.clone(), outcome(&view, key, *form));
                     self.say(key, outcome, &mut changed);
                 }
-                Some(Root::Clusters(route)) => {
-                    let clusters = view.get(&RouteClusters { route: route.clone() });
-                    self.backends.lead(&route.clone(), clusters);
-                }
+                Some(Root::Clusters(object)) => self.backends.lead(object, clusters(&view, object)),
                 Some(Root::Endpoints(key)) => {
                     let endpoints = view.get(&EndpointsOf { key: key.clone() });
                     self.backends.set_endpoints(&endpoints);
@@ -279,6 +280,14 @@ impl Resolver {
             self.roots.insert(node, Root::Endpoints(key.clone()));
             self.by_endpoints.insert(key, node);
         }
+    }
+}
+
+/// The clusters that a route, or what runs on the requests of an object's listeners, leads to.
+fn clusters(view: &View<'_>, object: &ObjectKey) -> Arc<Vec<Arc<Cluster>>> {
+    match object.kind {
+        Kind::Gateway | Kind::ListenerSet => view.get(&ListenerClusters { owner: object.clone() }),
+        _ => view.get(&RouteClusters { route: object.clone() }),
     }
 }
 

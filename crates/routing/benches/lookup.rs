@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use portcullis_model::{
-    Action, Age, Failure, FailureReason, HeaderName, HeaderValue, HostPattern, Listener, ListenerId,
-    ListenerProtocol, Match, Origin, PathMatch, Pattern, Port, Route, Rule, RuleId, Timeouts,
+    Action, Age, Failure, FailureReason, HeaderName, HeaderValue, HostPattern, Listener, ListenerFilters,
+    ListenerId, ListenerProtocol, Match, Origin, PathMatch, Pattern, Port, Route, Rule, RuleId, Timeouts,
 };
 use portcullis_routing::{Authority, PortTable, Request, Scheme, canonical_path};
 
@@ -145,6 +145,7 @@ fn port(routes: Vec<Arc<Route>>) -> Port {
             port: 80,
             hostname,
             protocol: ListenerProtocol::Http,
+            filters: ListenerFilters::default(),
             client_certificate: None,
             routes,
             grpc_routes: vec![],

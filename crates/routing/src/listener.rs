@@ -173,7 +173,7 @@ fn difference<'r>(old: &'r [Arc<Route>], new: &'r [Arc<Route>]) -> (Routes<'r>, 
 
 #[cfg(test)]
 mod tests {
-    use portcullis_model::{Age, ListenerId, ListenerProtocol, Origin};
+    use portcullis_model::{Age, ListenerFilters, ListenerId, ListenerProtocol, Origin};
 
     use super::*;
 
@@ -189,6 +189,7 @@ mod tests {
             port,
             hostname,
             protocol,
+            filters: ListenerFilters::default(),
             client_certificate: None,
             routes,
             grpc_routes: vec![],

@@ -24,6 +24,8 @@ mod flood;
 mod grants;
 #[path = "controller/leaders.rs"]
 mod leaders;
+#[path = "controller/listener_filters.rs"]
+mod listener_filters;
 #[path = "controller/many.rs"]
 mod many;
 #[path = "controller/outages.rs"]

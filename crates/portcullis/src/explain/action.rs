@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use portcullis_model::{
-    Action, AuthProtocol, Cors, Endpoint, EndpointState, Endpoints, Failure, Filter, HeaderModifier,
-    Hostname, Listed, Listener, Locality, Model, Origins, PathRewrite, Redirect, Retry, RewriteUrl, Rule,
-    Selection, Target, Timeouts, WeightedBackend,
+    Action, AuthProtocol, Cors, Endpoint, EndpointState, Endpoints, ExternalAuth, Failure, Filter,
+    HeaderModifier, Hostname, Listed, Listener, Locality, Model, Origins, PathRewrite, Redirect, Retry,
+    RewriteUrl, Rule, Selection, Target, Timeouts, WeightedBackend,
 };
 use portcullis_proxy::{CompiledRedirect, Reason, RedirectPortTooHigh, rewritten};
 use portcullis_routing::{HeaderSource, Matched, Request};
@@ -60,6 +60,18 @@ pub(super) fn note<H: HeaderSource + ?Sized>(
             answer.outcome = Outcome::Forward;
             note_if_none_takes_requests(answer);
         }
+    }
+}
+
+/// A filter that asks about a request for a path.
+pub(super) fn view_of_auth(auth: &ExternalAuth, path: &str) -> FilterView {
+    FilterView::ExternalAuth {
+        object: Object::of(&auth.origin),
+        port: auth.port,
+        path: match &auth.protocol {
+            AuthProtocol::Http { path_prefix, .. } => Some(format!("{path_prefix}{path}")),
+            AuthProtocol::Grpc => None,
+        },
     }
 }
 
@@ -169,14 +181,7 @@ impl Url<'_> {
                 port: mirror.port,
                 share: f64::from(mirror.share.numerator) * 100.0 / f64::from(mirror.share.denominator.max(1)),
             },
-            Filter::Auth(auth) => FilterView::ExternalAuth {
-                object: Object::of(&auth.origin),
-                port: auth.port,
-                path: match &auth.protocol {
-                    AuthProtocol::Http { path_prefix, .. } => Some(format!("{path_prefix}{}", self.path)),
-                    AuthProtocol::Grpc => None,
-                },
-            },
+            Filter::Auth(auth) => view_of_auth(auth, self.path),
             Filter::Cors(cors) => FilterView::Cors(cors_view(cors, question)),
         }
     }

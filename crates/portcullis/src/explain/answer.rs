@@ -39,6 +39,9 @@ pub(crate) struct Answer {
     pub(crate) gateway: Option<Object>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) listener: Option<ListenerView>,
+    /// What runs on the request before a rule is looked for, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) listener_filters: Vec<FilterView>,
     /// The port's other listeners that take the host, and why they lost.
     pub(crate) rival_listeners: Vec<Rival>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -315,7 +318,10 @@ impl Refused {
 
     /// Whether another host, port or path might be meant.
     pub(super) fn may_be_a_slip(&self) -> bool {
-        !matches!(self.reason, Reason::BadRequest | Reason::Misdirected | Reason::NoCertificate)
+        !matches!(
+            self.reason,
+            Reason::BadRequest | Reason::Misdirected | Reason::NoCertificate | Reason::FilterUnresolved
+        )
     }
 }
 
@@ -340,6 +346,7 @@ impl Answer {
             tls: None,
             gateway: None,
             listener: None,
+            listener_filters: Vec::new(),
             rival_listeners: Vec::new(),
             route: None,
             rule: None,

@@ -29,6 +29,9 @@ pub(crate) struct Explain {
     /// A header of the request; may be repeated
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
+    /// A header as the filters of the listener leave it for the rules to see; may be repeated
+    #[arg(long, value_name = "NAME: VALUE")]
+    granted: Vec<String>,
     /// Files and folders (*.yaml, *.yml, *.json, recursively); - is standard input; may be repeated
     #[arg(long, value_name = "PATH", required_unless_present_any = ["kubeconfig", "context"], conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
@@ -50,7 +53,8 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(&self) -> Result<Outcome, Failure> {
         let (method, url, more) = self.request()?;
-        let question = Question::new(method, url, &self.headers).map_err(|error| {
+        let question = Question::new(method, url, &self.headers);
+        let question = question.and_then(|question| question.granted(&self.granted)).map_err(|error| {
             let failure = Failure::usage(error.to_string());
             match error.is_of_url() {
                 true => failure.hint("write explain [METHOD] URL, such as http://a.example/path"),
@@ -70,6 +74,9 @@ impl Explain {
                 &serde_json::to_value(&answer)
                     .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?,
             )?,
+        }
+        if !self.granted.is_empty() && answer.listener_filters.is_empty() {
+            eprintln!("note: the request meets no filter of a listener, so --granted has no effect");
         }
         // What was refused has no part in the answer: say so where it does not disturb a program.
         let refused: Vec<Diagnostic> = offline.refusals.into_iter().filter(Diagnostic::is_error).collect();

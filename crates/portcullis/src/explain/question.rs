@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use portcullis_model::{HeaderName, HeaderValue, Locality};
+use portcullis_model::{AuthProtocol, ExternalAuth, HeaderName, HeaderValue, Locality};
 use portcullis_proxy::Reason;
 use portcullis_routing::{Authority, Scheme, canonical_path, is_grpc};
 
@@ -27,6 +27,8 @@ pub(crate) struct Question {
     pub(crate) query: Option<String>,
     /// `host` included.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// What the filters of a listener make of headers with these names.
+    granted: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// Why what was asked is no request.
@@ -90,7 +92,8 @@ impl Question {
             locality: Locality::default(),
             path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
             query,
-            headers: parse_headers(headers, authority)?,
+            headers: with_host(parse_headers(headers)?, authority),
+            granted: Vec::new(),
             server: server.host.into_owned(),
         })
     }
@@ -105,6 +108,26 @@ impl Question {
     #[must_use]
     pub(crate) fn at(self, locality: Locality) -> Question {
         Question { locality, ..self }
+    }
+
+    /// The same request, of which the filters of a listener, if it meets any, leave these headers as they are here.
+    pub(crate) fn granted(self, headers: &[String]) -> Result<Question, QuestionError> {
+        Ok(Question { granted: parse_headers(headers)?, ..self })
+    }
+
+    /// What the filters of a listener leave of the request: of headers that are a service's to say, what it says. The
+    /// host stays.
+    #[must_use]
+    pub(super) fn filtered(&self, filters: &[ExternalAuth]) -> Question {
+        let said = filters.iter().flat_map(|filter| match &filter.protocol {
+            AuthProtocol::Http { response_headers, .. } => response_headers.as_slice(),
+            AuthProtocol::Grpc => &[],
+        });
+        let replaced: Vec<&HeaderName> = said.chain(self.granted.iter().map(|(name, _)| name)).collect();
+        let is_host = |name: &HeaderName| name.as_str() == "host";
+        let kept = self.headers.iter().filter(|(name, _)| is_host(name) || !replaced.contains(&name));
+        let granted = self.granted.iter().filter(|(name, _)| !is_host(name));
+        Question { headers: kept.chain(granted).cloned().collect(), ..self.clone() }
     }
 
     /// The port that a listener has which the client reaches, if some may.
@@ -164,21 +187,20 @@ impl Question {
     }
 }
 
-fn parse_headers(
-    headers: &[String],
-    authority: &str,
-) -> Result<Vec<(HeaderName, HeaderValue)>, QuestionError> {
+fn parse_headers(headers: &[String]) -> Result<Vec<(HeaderName, HeaderValue)>, QuestionError> {
     let parse = |line: &String| {
         let (name, value) = line.split_once(':')?;
         Some((HeaderName::new(name)?, HeaderValue::new(value.as_bytes())?))
     };
-    let parsed = headers.iter().map(|line| parse(line).ok_or_else(|| QuestionError::Header(line.clone())));
-    let mut parsed = parsed.collect::<Result<Vec<_>, _>>()?;
-    if !parsed.iter().any(|(name, _)| name.as_str() == "host") {
+    headers.iter().map(|line| parse(line).ok_or_else(|| QuestionError::Header(line.clone()))).collect()
+}
+
+fn with_host(mut headers: Vec<(HeaderName, HeaderValue)>, authority: &str) -> Vec<(HeaderName, HeaderValue)> {
+    if !headers.iter().any(|(name, _)| name.as_str() == "host") {
         let host = HeaderName::new("host").zip(HeaderValue::new(authority.as_bytes()));
-        parsed.extend(host);
+        headers.extend(host);
     }
-    Ok(parsed)
+    headers
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use portcullis_model::{
-    Action, Age, BindAddress, Certificate, Cluster, ClusterKey, Cors, Endpoint, EndpointAddress,
-    EndpointState, Endpoints, EndpointsKey, Failure, FailureReason, Filter, Forward, HeaderMatch,
-    HeaderModifier, HeaderName, HeaderValue, HostPattern, Hostname, Listed, Listener, ListenerId,
-    ListenerProtocol, Locality, Match, Model, Origin, OriginPattern, Origins, PathMatch, PathRewrite, Port,
-    Redirect, ReplacementPath, RewriteUrl, Route, Rule, RuleId, Target, Timeouts, TlsOptions, TlsServer,
-    Transport, UpstreamProtocol, ValueMatch, WeightedBackend,
+    Action, Age, AuthProtocol, BindAddress, Certificate, Cluster, ClusterKey, Cors, Endpoint,
+    EndpointAddress, EndpointState, Endpoints, EndpointsKey, ExternalAuth, Failure, FailureReason, Filter,
+    Forward, HeaderMatch, HeaderModifier, HeaderName, HeaderValue, HostPattern, Hostname, Listed, Listener,
+    ListenerFilters, ListenerId, ListenerProtocol, Locality, Match, Model, Origin, OriginPattern, Origins,
+    PathMatch, PathRewrite, Port, Redirect, ReplacementPath, RewriteUrl, Route, Rule, RuleId, Target,
+    Timeouts, TlsOptions, TlsServer, Transport, UpstreamProtocol, ValueMatch, WeightedBackend,
 };
 use serde_json::{Value, json};
 
@@ -58,6 +58,7 @@ fn listener(
         port,
         hostname,
         protocol,
+        filters: ListenerFilters::default(),
         client_certificate: None,
         routes,
         grpc_routes: Vec::new(),
@@ -511,4 +512,62 @@ not taken  = HTTPRoute default/r, rule 0: matches too, but its path is shorter
          answer     no answer (no_listener): no listener is bound to port 81\n\
          nearest    listener Gateway/default/gw/web (HTTP port 80) takes the host a.test\n"
     );
+}
+
+/// Filters of a listener are told, and rules are matched on what they leave; the host stays.
+#[test]
+fn rules_see_what_the_filters_of_the_listener_leave() {
+    let header =
+        HeaderMatch { name: HeaderName::new("x-tenant").unwrap(), value: ValueMatch::Exact("gold".into()) };
+    let gold = rule(Match { headers: vec![header], ..prefix("/") }, to(&[("a", 1)]));
+    let routes = vec![route("r", &[], vec![gold, rule(prefix("/"), to(&[("drained", 1)]))])];
+    let auth = ExternalAuth {
+        origin: origin("Service", "auth"),
+        port: Some(80),
+        cluster: cluster("a"),
+        protocol: AuthProtocol::Http { path_prefix: "/check".into(), response_headers: vec![] },
+        request_headers: vec![],
+        body_limit: 0,
+    };
+    let listed = AuthProtocol::Http {
+        path_prefix: "".into(),
+        response_headers: vec![HeaderName::new("x-tenant").unwrap()],
+    };
+    let listing = ExternalAuth { protocol: listed, ..auth.clone() };
+    let filtered = |filters| {
+        let open = listener("web", 80, "", ListenerProtocol::Http, routes.clone());
+        model(vec![Arc::new(Listener { filters, ..Arc::unwrap_or_clone(open) })])
+    };
+    let guarded = filtered(ListenerFilters::Ask(vec![auth]));
+    let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    let question = Question::new("GET", "http://h/p", &lines(&["x-tenant: lead"])).unwrap();
+    let asked = |granted: &[&str]| {
+        let question = question.clone().granted(&lines(granted)).unwrap();
+        serde_json::to_value(explain(&guarded, &question)).unwrap()
+    };
+    let first = json!([{
+        "type": "ExternalAuth",
+        "object": {"kind": "Service", "namespace": "default", "name": "auth"},
+        "port": 80,
+        "path": "/check/p"
+    }]);
+    for (granted, rule) in [(&[][..], 1), (&["x-tenant: gold", "host: other"], 0)] {
+        let answer = asked(granted);
+        assert_eq!((&answer["listenerFilters"], &answer["rule"]["index"]), (&first, &json!(rule)));
+        assert_eq!(answer["backends"][0]["host"], "h");
+    }
+    let page = text(&explain(&guarded, &question), Paint::PLAIN);
+    assert!(page.contains("first      if Service default/auth:80 answers /check/p with 200\n"), "{page}");
+    let listing = filtered(ListenerFilters::Ask(vec![listing]));
+    assert_eq!(ask(&guarded, "http://h/p", &["x-tenant: gold"])["rule"]["index"], 0, "nobody says otherwise");
+    assert_eq!(
+        ask(&listing, "http://h/p", &["x-tenant: gold"])["rule"]["index"],
+        1,
+        "the service says nothing"
+    );
+    let failure = Failure { status: 500, reason: FailureReason::FilterUnresolved, message: "no auth".into() };
+    let answer = ask(&filtered(ListenerFilters::Fail(failure)), "http://h/p", &[]);
+    assert_eq!((&answer["outcome"], &answer["status"]), (&json!("reject"), &json!(500)));
+    assert_eq!((&answer["reason"], &answer["message"]), (&json!("filter_unresolved"), &json!("no auth")));
+    assert_eq!(answer["nearest"], json!([]));
 }

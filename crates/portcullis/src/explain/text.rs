@@ -31,6 +31,10 @@ pub(super) fn text(answer: &Answer, paint: Paint) -> String {
     for rival in &answer.rival_listeners {
         page.row("", &format!("not {}: {}", listener_text(&rival.listener), rival.lost));
     }
+    page.list("first", answer.listener_filters.iter().map(filter));
+    if !answer.listener_filters.is_empty() {
+        page.row("", "rules see what is left of the request then: --granted tells it");
+    }
     if let (Some(route), Some(rule), Some(matched)) = (&answer.route, &answer.rule, &answer.matched) {
         page.row("route", &format!("{}, {}", object(route), rule_text(rule)));
         page.row("match", &match_text(matched));

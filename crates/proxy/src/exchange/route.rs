@@ -50,24 +50,67 @@ pub(super) fn route<'s>(
     Ok(routed)
 }
 
+/// The listener that takes a request, whose path is given its canonical form.
+pub(super) fn enter<'s>(
+    around: &Surroundings<'s>,
+    head: &mut RequestHead,
+    record: &mut Record,
+) -> Result<&'s portcullis_model::Listener, ProxyError> {
+    let Entrance { listener, path, .. } = Entrance::find(around, head, record)?;
+    if let Some(path) = changed(path) {
+        head.set_path(path.as_bytes());
+    }
+    Ok(listener.listener())
+}
+
+/// What a request asks for in canonical form, and who takes it.
+struct Entrance<'s, 'h> {
+    authority: Authority<'h>,
+    path: Cow<'h, str>,
+    listener: &'s Arc<Listener>,
+}
+
+impl<'s, 'h> Entrance<'s, 'h> {
+    fn find(
+        around: &Surroundings<'s>,
+        head: &'h RequestHead,
+        record: &mut Record,
+    ) -> Result<Entrance<'s, 'h>, ProxyError> {
+        if head.form() == TargetForm::Authority {
+            return Err(ProxyError::downstream(Stage::ReceiveHead, Reason::Unsupported)); // CONNECT
+        }
+        let served = around.served.ok_or(ProxyError::configuration(Reason::NoListener))?;
+        let authority = Authority::parse(text(head.authority().unwrap_or_default())?).map_err(|_| BAD)?;
+        let path = canonical_path(text(head.path())?).map_err(|_| BAD)?;
+        let listener = listener(around, served, &authority.host)?;
+        if logged(around, record) {
+            record.listener = Some(Arc::clone(listener.listener()));
+        }
+        Ok(Entrance { authority, path, listener })
+    }
+}
+
+const BAD: ProxyError = ProxyError::downstream(Stage::ReceiveHead, Reason::BadRequest);
+
+fn text(bytes: &[u8]) -> Result<&str, ProxyError> {
+    std::str::from_utf8(bytes).map_err(|_| BAD)
+}
+
+/// The canonical path, if it is not the one received.
+fn changed(path: Cow<'_, str>) -> Option<String> {
+    match path {
+        Cow::Owned(path) => Some(path),
+        Cow::Borrowed(_) => None,
+    }
+}
+
 /// The rule, and the canonical path if it is not the one received.
 fn lookup<'s>(
     around: &Surroundings<'s>,
     head: &RequestHead,
     record: &mut Record,
 ) -> Result<(Routed<'s>, Option<String>), ProxyError> {
-    let bad = ProxyError::downstream(Stage::ReceiveHead, Reason::BadRequest);
-    if head.form() == TargetForm::Authority {
-        return Err(ProxyError::downstream(Stage::ReceiveHead, Reason::Unsupported)); // CONNECT
-    }
-    let served = around.served.ok_or(ProxyError::configuration(Reason::NoListener))?;
-    let text = |bytes| std::str::from_utf8(bytes).map_err(|_| bad);
-    let authority = Authority::parse(text(head.authority().unwrap_or_default())?).map_err(|_| bad)?;
-    let path = canonical_path(text(head.path())?).map_err(|_| bad)?;
-    let listener = listener(around, served, &authority.host)?;
-    if logged(around, record) {
-        record.listener = Some(Arc::clone(listener.listener()));
-    }
+    let Entrance { authority, path, listener } = Entrance::find(around, head, record)?;
     let headers = Headers(head);
     let query = text(head.query().unwrap_or_default())?;
     let request = || Ok(Request::new(&authority.host, &path, query, text(head.method_name())?, &headers));
@@ -81,11 +124,7 @@ fn lookup<'s>(
         None => listener.lookup(&request()?).ok_or(ProxyError::configuration(Reason::NoRule))?,
     };
     let routed = Routed { entry: matched.entry(), prefix_len: matched.prefix_len(), preflight };
-    let changed = match &path {
-        Cow::Owned(path) => Some(path.clone()),
-        Cow::Borrowed(_) => None,
-    };
-    Ok((routed, changed))
+    Ok((routed, changed(path)))
 }
 
 /// What a CORS preflight request announces. Other requests cost a test of bits.

@@ -8,7 +8,7 @@ use portcullis_routing::{PortTable, Scheme};
 
 use super::clusters::Clusters;
 use super::rule::Shares;
-use super::{CompiledRule, Config, ServedPort};
+use super::{CompiledRule, Config, Preroutings, ServedPort};
 use crate::l4::L4Port;
 use crate::options::ProxyOptions;
 use crate::tls::Sessions;
@@ -54,6 +54,7 @@ impl Builder {
             let table = tables.entry(Arc::as_ptr(port)).or_insert_with(|| Arc::new(self.table(port, before)));
             let served = ServedPort {
                 table: Arc::clone(table),
+                preroutings: Preroutings::compile(port, &self.clusters),
                 tls: self.sessions.port(*address, port, before.map(|served| &served.tls)),
                 l4: L4Port::build(port, before.map(|served| &served.l4), |listener, route| {
                     let identity = listener.client_certificate.as_ref().map(Identity::new);

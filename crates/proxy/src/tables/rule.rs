@@ -38,7 +38,7 @@ pub(crate) struct Treatment {
 #[derive(Debug)]
 pub(crate) struct CompiledAsk {
     pub(crate) filter: CompiledAuth,
-    /// The rule's time, and neither filters nor retries.
+    /// The rule's time, if a rule has the filter, and neither filters nor retries.
     pub(crate) treatment: Treatment,
     pub(crate) backend: Backend,
 }
@@ -110,13 +110,15 @@ impl CompiledRule {
     ) -> CompiledRule {
         let scheme = Scheme::of(&listener.protocol).unwrap_or(Scheme::Http); // below HTTP there are no rules
         let identity = listener.client_certificate.as_ref().map(Identity::new);
-        let asks = rule.auths().map(|auth| CompiledAsk::compile(auth, rule, clusters, identity.as_ref()));
+        let request_timeout = rule.timeouts.request;
+        let asks =
+            rule.auths().map(|auth| CompiledAsk::compile(auth, request_timeout, clusters, identity.as_ref()));
         let asks: Option<Box<[CompiledAsk]>> = asks.collect();
         let asks_none = asks.is_none();
         CompiledRule {
             treatment: Treatment {
                 filters: Filters::compile(&rule.filters),
-                request_timeout: rule.timeouts.request,
+                request_timeout,
                 backend_timeout: rule.timeouts.backend_request,
                 retry: rule.retry.clone(),
             },
@@ -151,16 +153,16 @@ impl CompiledRule {
 }
 
 impl CompiledAsk {
-    fn compile(
+    pub(super) fn compile(
         auth: &ExternalAuth,
-        rule: &Rule,
+        request_timeout: Option<Duration>,
         clusters: &Clusters,
         identity: Option<&Identity>,
     ) -> Option<CompiledAsk> {
         let target = CompiledTarget::Cluster(clusters.cluster(&auth.cluster, identity));
         Some(CompiledAsk {
             filter: CompiledAuth::compile(auth).ok()?,
-            treatment: Treatment { request_timeout: rule.timeouts.request, ..Treatment::default() },
+            treatment: Treatment { request_timeout, ..Treatment::default() },
             backend: Backend { filters: Filters::default(), target },
         })
     }

@@ -50,7 +50,7 @@ pub(super) fn json(record: &SessionRecord) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use portcullis_model::{HostPattern, Listener, ListenerId, ListenerProtocol, Origin};
+    use portcullis_model::{HostPattern, Listener, ListenerFilters, ListenerId, ListenerProtocol, Origin};
 
     use super::*;
     use crate::reason::Reason;
@@ -65,6 +65,7 @@ mod tests {
             port: 443,
             hostname,
             protocol,
+            filters: ListenerFilters::default(),
             client_certificate: None,
             routes: Vec::new(),
             grpc_routes: Vec::new(),

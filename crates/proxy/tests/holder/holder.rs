@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use portcullis_model::{
-    BindAddress, HostPattern, Listener, ListenerId, ListenerProtocol, Model, Origin, Port,
+    BindAddress, HostPattern, Listener, ListenerFilters, ListenerId, ListenerProtocol, Model, Origin, Port,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -81,6 +81,7 @@ pub(crate) fn model() -> Arc<Model> {
         port: 80,
         hostname: HostPattern::Any,
         protocol: ListenerProtocol::Http,
+        filters: ListenerFilters::default(),
         client_certificate: None,
         routes: Vec::new(),
         grpc_routes: Vec::new(),

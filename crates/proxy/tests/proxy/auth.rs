@@ -10,15 +10,15 @@ use crate::support::backend::{Connection, fields, nobody};
 use crate::support::model::{cluster_key, origin, requests};
 use crate::support::{Backend, Gateway, Rules, Running, eventually};
 
-fn names(names: &[&str]) -> Vec<HeaderName> {
+pub(crate) fn names(names: &[&str]) -> Vec<HeaderName> {
     names.iter().map(|name| HeaderName::new(name).unwrap()).collect()
 }
 
-fn by_http(path_prefix: &str, response_headers: &[&str]) -> AuthProtocol {
+pub(crate) fn by_http(path_prefix: &str, response_headers: &[&str]) -> AuthProtocol {
     AuthProtocol::Http { path_prefix: path_prefix.into(), response_headers: names(response_headers) }
 }
 
-fn auth() -> ExternalAuth {
+pub(crate) fn auth() -> ExternalAuth {
     ExternalAuth {
         origin: origin("Service", "auth"),
         port: Some(80),
@@ -30,7 +30,7 @@ fn auth() -> ExternalAuth {
 }
 
 /// Says in its answer what came, head and body.
-fn telling() -> Backend {
+pub(crate) fn telling() -> Backend {
     Backend::scripted(|connection: &mut Connection| {
         while let Some(head) = connection.request() {
             let body = match fields(&head, "content-length").first() {
@@ -44,7 +44,7 @@ fn telling() -> Backend {
 }
 
 /// Takes a question whole and gives this answer.
-fn answering(answer: &'static str) -> Backend {
+pub(crate) fn answering(answer: &'static str) -> Backend {
     Backend::scripted(move |connection: &mut Connection| {
         while let Some(head) = connection.request() {
             let length = fields(&head, "content-length").first().map_or(0, |length| length.parse().unwrap());
@@ -93,8 +93,8 @@ fn the_service_sees_what_it_may() {
     assert_eq!(names, ["authorization=me", "content-length=0", "cookie=k=v", "host=x.test"]);
 }
 
-/// HTTPAuthConfig.allowedResponseHeaders: what the service says replaces what the client said; never Host, nor what is
-/// about the answer itself.
+/// HTTPAuthConfig.allowedResponseHeaders: what the service says replaces what the client said, who is never believed under
+/// a listed name; never Host, nor what is about the answer itself.
 #[test]
 fn the_backend_sees_what_the_service_adds() {
     let service = answering(YES);
@@ -113,6 +113,12 @@ fn the_backend_sees_what_the_service_adds() {
         start(ExternalAuth { protocol: by_http("", &["x-user", "host"]), ..auth() }, &service);
     let head = running.send(request).body;
     assert_eq!((fields(&head, "x-user"), fields(&head, "x-role")), (vec!["ann".into()], vec!["root".into()]));
+    assert_eq!(fields(&head, "host"), ["x.test"]);
+    let silent = answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    let listed = ExternalAuth { protocol: by_http("", &["x-user", "host"]), ..auth() };
+    let (_web, running) = start(listed, &silent);
+    let head = running.send(request).body;
+    assert_eq!((fields(&head, "x-user"), fields(&head, "x-role")), (vec![], vec!["root".to_owned()]));
     assert_eq!(fields(&head, "host"), ["x.test"]);
 }
 

@@ -20,6 +20,7 @@ mod http2;
 mod http2_upstream;
 mod http3;
 mod hygiene;
+mod listener_filters;
 mod mirror;
 mod paths;
 mod retry;

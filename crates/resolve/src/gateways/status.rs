@@ -251,7 +251,7 @@ impl Writer<'_> {
             unresolved.push(finding.clone());
         }
         let declared = self.view.get(&DeclaredListeners { owner: self.key.clone() });
-        let (_, bad) = self.split(|state| state.tls.unresolved.is_empty());
+        let (_, bad) = self.split(ListenerState::is_resolved);
         let invalid_kinds = declared.iter().filter(|listener| !listener.invalid_kinds.is_empty());
         let mut names: Vec<String> = bad;
         for listener in invalid_kinds.map(|listener| listener.name.to_string()) {

@@ -1,6 +1,6 @@
 //! Filters of a rule or of a backend.
 
-mod auth;
+pub(crate) mod auth;
 mod cors;
 mod headers;
 mod mirror;

@@ -21,8 +21,8 @@ pub(crate) enum Decision {
     Accepted,
     /// Another listener stands in its way.
     Lost(Loss),
-    /// Nobody can be let in: no CA certificate for its clients can be used. It keeps its port and hostname, and every
-    /// handshake fails.
+    /// Nobody can be let in or served: no CA certificate for its clients can be used, so that every handshake fails, or
+    /// a filter cannot be run, so that every request does. It keeps its port and hostname.
     Shut,
     /// Something of its own refuses it.
     Refused,
@@ -65,7 +65,7 @@ impl Query for Decisions {
             decisions.push(match losses.get(&name) {
                 Some(loss) => Decision::Lost(*loss),
                 None if !listener.refusals.is_empty() => Decision::Refused,
-                None if listener.shut.is_some() => Decision::Shut,
+                None if !listener.shut.is_empty() => Decision::Shut,
                 None => Decision::Accepted,
             });
         }

@@ -1,6 +1,6 @@
 //! What a listener says for itself, whatever else there is.
 
-use portcullis_api::listener::{self, Listener, ListenerTls, TlsMode};
+use portcullis_api::listener::{self, Listener, ListenerFilter, ListenerTls, TlsMode};
 use portcullis_api::names::SectionName;
 use portcullis_api::references::SecretObjectRef;
 use portcullis_api::spelling::nearest;
@@ -8,10 +8,10 @@ use portcullis_api::{FieldPath, Kind, ObjectKey};
 use portcullis_model::{HostPattern, TlsOptions, Transport};
 
 use super::claim::{Claim, Protocol};
-use super::kinds;
+use super::{filters, kinds};
 use crate::causes::{
-    HOSTNAME_IS_ADDRESS, LISTENER_FILTER, LISTENER_NO_CLIENT_CA, LISTENER_OPTION_DROPPED,
-    LISTENER_OPTION_FOREIGN, LISTENER_PROTOCOL, LISTENER_VALUE, NAMESPACE_SELECTOR, PASSTHROUGH_CERTIFICATES,
+    HOSTNAME_IS_ADDRESS, LISTENER_NO_CLIENT_CA, LISTENER_OPTION_DROPPED, LISTENER_OPTION_FOREIGN,
+    LISTENER_PROTOCOL, LISTENER_VALUE, NAMESPACE_SELECTOR, PASSTHROUGH_CERTIFICATES,
 };
 use crate::client_validation::Demand;
 use crate::finding::Finding;
@@ -43,10 +43,12 @@ pub(crate) struct Declared {
     pub(crate) namespaces: Allowed,
     /// How it ends TLS, where it does.
     pub(crate) tls: Option<Termination>,
+    /// What runs on every request before a rule is looked for, in this order.
+    pub(crate) filters: Vec<ListenerFilter>,
     /// What of its own refuses it.
     pub(crate) refusals: Vec<Finding>,
-    /// Why it lets nobody in, though it keeps its port and hostname.
-    pub(crate) shut: Option<Finding>,
+    /// Why it lets nobody in, or serves nobody, though it keeps its port and hostname.
+    pub(crate) shut: Vec<Finding>,
     /// Kinds of routes that it lists and cannot take.
     pub(crate) invalid_kinds: Vec<Finding>,
     /// What is worth knowing.
@@ -129,8 +131,9 @@ impl Reader<'_> {
             kinds: Vec::new(),
             namespaces: Allowed::read(&namespaces.from, namespaces.selector.as_ref(), &self.owner.namespace),
             tls: None,
+            filters: Vec::new(),
             refusals: Vec::new(),
-            shut: None,
+            shut: Vec::new(),
             invalid_kinds: Vec::new(),
             notes: Vec::new(),
             path,
@@ -170,15 +173,21 @@ impl Reader<'_> {
             &self.view.engine().capabilities,
             &kinds,
         );
-        if listener.filters.as_ref().is_some_and(|filters| !filters.requests.is_empty()) {
-            let filters = path.fields("filters.requests");
-            declared.refusals.push(Finding::plain(&LISTENER_FILTER, filters));
-        }
         if matches!(protocol, Protocol::Https | Protocol::Tls | Protocol::Http3) {
             self.read_tls(listener.tls.as_ref(), protocol, declared);
         }
         if matches!(protocol, Protocol::Https | Protocol::Http3) && self.lets_nobody_in(declared.port) {
-            declared.shut = Some(Finding::plain(&LISTENER_NO_CLIENT_CA, path));
+            declared.shut.push(Finding::plain(&LISTENER_NO_CLIENT_CA, path.clone()));
+        }
+        if let Some(source) = &listener.filters {
+            let path = path.field("filters");
+            if filters::are_for(protocol) {
+                // Were it refused, a listener for more hosts would take the requests, unfiltered.
+                declared.shut.extend(filters::faults(&source.requests, &path.field("requests")));
+                declared.filters.clone_from(&source.requests);
+            } else {
+                declared.refusals.push(filters::misplaced(&listener.protocol, path));
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use portcullis_model::{BindAddress, HostPattern, Listener, ListenerId, ListenerP
 use super::claim::Protocol;
 use super::decisions::Decisions;
 use super::declared::DeclaredListeners;
+use super::filters::FiltersOf;
 use super::withheld::Withheld;
 use crate::attachment::ListenerRoutes;
 use crate::backend_tls::Unapplied;
@@ -69,6 +70,7 @@ impl Query for ServedListener {
             port: listener.port,
             hostname: listener.hostname.clone(),
             protocol,
+            filters: withheld.filters(&view.get(&FiltersOf { owner: self.owner.clone(), index }).filters),
             client_certificate: client_certificate
                 .as_ref()
                 .as_ref()

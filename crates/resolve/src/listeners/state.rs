@@ -6,6 +6,7 @@ use portcullis_api::ObjectKey;
 
 use super::decisions::{Decision, Decisions};
 use super::declared::{Declared, DeclaredListeners, parent_of};
+use super::filters::{FilterOutcome, FiltersOf};
 use crate::certificates::{ListenerTls, TlsOutcome};
 use crate::gateways::{Binding, Bound, is_eligible};
 use crate::memo::Query;
@@ -21,6 +22,7 @@ pub(crate) struct ListenerStates {
 pub(crate) struct ListenerState {
     pub(crate) decision: Decision,
     pub(crate) tls: Arc<TlsOutcome>,
+    pub(crate) filters: Arc<FilterOutcome>,
     pub(crate) programmed: Programmed,
 }
 
@@ -42,6 +44,11 @@ impl ListenerState {
     /// Whether the listener is accepted, as its status says it.
     pub(crate) fn is_accepted(&self) -> bool {
         self.decision == Decision::Accepted && !matches!(self.programmed, Programmed::PortUnavailable(_))
+    }
+
+    /// Whether certificates and filters have what they refer to.
+    pub(crate) fn is_resolved(&self) -> bool {
+        self.tls.unresolved.is_empty() && self.filters.unresolved.is_empty()
     }
 
     /// Whether Accepted and Programmed are True, or would be once the engine confirms and the Gateway has an
@@ -89,7 +96,8 @@ impl Query for ListenerStates {
                 }
                 (Decision::Undecided, _) => Programmed::No("the ListenerSet is not accepted"),
             };
-            states.push(ListenerState { decision: *decision, tls, programmed });
+            let filters = view.get(&FiltersOf { owner: self.owner.clone(), index });
+            states.push(ListenerState { decision: *decision, tls, filters, programmed });
         }
         states
     }

@@ -116,8 +116,8 @@ impl Verdict {
                 Some(first) => Verdict::Refused(first.cause, messages(&listener.refusals)),
                 None => Verdict::Undecided,
             },
-            (Decision::Shut, _) => match &listener.shut {
-                Some(why) => Verdict::Refused(why.cause, why.message.to_string()),
+            (Decision::Shut, _) => match listener.shut.first() {
+                Some(first) => Verdict::Refused(first.cause, messages(&listener.shut)),
                 None => Verdict::Undecided,
             },
             (Decision::Undecided, _) => Verdict::Undecided,
@@ -158,16 +158,17 @@ fn shows_on_programmed(cause: &Cause) -> bool {
 
 /// What does not resolve, the gravest first.
 fn unresolved(listener: &Declared, state: &ListenerState) -> Vec<Finding> {
-    const ORDER: [&str; 5] = [
+    const ORDER: [&str; 6] = [
         "RefNotPermitted",
         "InvalidCertificateRef",
         "InvalidCACertificateKind",
         "InvalidCACertificateRef",
+        "InvalidListenerFilterRef",
         "InvalidRouteKinds",
     ];
     let rank = |finding: &Finding| ORDER.iter().position(|reason| *reason == finding.cause.reason);
     let mut findings = state.tls.unresolved.clone();
-    findings.extend(listener.invalid_kinds.iter().cloned());
+    findings.extend(state.filters.unresolved.iter().chain(&listener.invalid_kinds).cloned());
     findings.sort_by_key(|finding| rank(finding).unwrap_or(ORDER.len()));
     findings
 }
@@ -189,7 +190,7 @@ pub(crate) fn findings(view: &View<'_>, owner: &ObjectKey) -> Vec<Finding> {
         if let Some(overlap) = overlap(view, owner, listener) {
             findings.push(Finding::plain(overlap_cause(overlap), listener.path.clone()));
         }
-        findings.extend(listener.notes.iter().cloned());
+        findings.extend(listener.notes.iter().chain(&state.filters.notes).cloned());
     }
     findings
 }

@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use portcullis_api::ObjectKey;
-use portcullis_model::{Action, ClusterKey, Failure, FailureReason, Forward, L4Route, Route, Rule, Target};
+use portcullis_model::{
+    Action, ClusterKey, Failure, FailureReason, Forward, L4Route, ListenerFilters, Route, Rule, Target,
+};
 
 use crate::backends::ClusterOf;
 use crate::causes::GATEWAY_POLICY_UNAPPLIED;
 use crate::origin::origin;
 use crate::view::View;
 
-/// Takes from routes what leads to backends that these policies guard.
+/// Takes from routes, and from the filters of listeners, what leads to backends that these policies guard.
 pub(super) struct Withheld<'a> {
     pub(super) view: &'a View<'a>,
     pub(super) policies: Arc<BTreeSet<ObjectKey>>,
@@ -41,6 +43,14 @@ impl Withheld<'_> {
         routes.into_iter().map(judge).collect()
     }
 
+    /// A service that is not to be reached cannot be asked, so nothing passes.
+    pub(super) fn filters(&self, filters: &ListenerFilters) -> ListenerFilters {
+        match filters.clusters().any(|cluster| self.is_guarded(cluster)) {
+            true => ListenerFilters::Fail(failure()),
+            false => filters.clone(),
+        }
+    }
+
     fn rule(&self, rule: &Arc<Rule>) -> Arc<Rule> {
         let beside = rule.mirrors().map(|mirror| &mirror.cluster);
         if beside.chain(rule.auths().map(|auth| &auth.cluster)).any(|cluster| self.is_guarded(cluster)) {
@@ -59,6 +69,9 @@ impl Withheld<'_> {
     }
 
     fn is_guarded(&self, cluster: &ClusterKey) -> bool {
+        if self.policies.is_empty() {
+            return false;
+        }
         let cluster = self.view.get(&ClusterOf { key: cluster.clone() });
         let policy = cluster.tls.as_ref().map(|tls| &tls.origin);
         policy.is_some_and(|policy| self.policies.iter().any(|unapplied| origin(unapplied) == *policy))

@@ -1,4 +1,4 @@
-//! Which clusters and endpoints the routes lead to, counted, so that a route's change costs its own backends.
+//! Which clusters and endpoints routes and the filters of listeners lead to, counted, so that a route's change costs its own backends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,15 +27,15 @@ pub(super) struct Turnover {
 }
 
 impl Backends {
-    /// Notes where a route leads.
-    pub(super) fn lead(&mut self, route: &ObjectKey, clusters: Arc<Vec<Arc<Cluster>>>) {
+    /// Notes where a route, or what runs on the requests of an object's listeners, leads.
+    pub(super) fn lead(&mut self, object: &ObjectKey, clusters: Arc<Vec<Arc<Cluster>>>) {
         for cluster in clusters.iter() {
             self.enter(cluster);
         }
         let old = if clusters.is_empty() {
-            self.led.remove(route)
+            self.led.remove(object)
         } else {
-            self.led.insert(route.clone(), clusters)
+            self.led.insert(object.clone(), clusters)
         };
         for cluster in old.iter().flat_map(|old| old.iter()) {
             self.leave(&cluster.key);

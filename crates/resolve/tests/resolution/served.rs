@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use portcullis_model::{
-    Action, AuthProtocol, Cors, Endpoint, EndpointState, EndpointsKey, Filter, HeaderModifier, HeaderName,
-    HeaderValue, HostPattern, Listed, Match, Mirror, MirrorShare, Model, Origins, PathMatch, PathRewrite,
-    Route, Rule, SubjectName, TlsServer, Transport, Trust, UpstreamProtocol, ValueMatch, WeightedBackend,
+    Action, AuthProtocol, Cors, Endpoint, EndpointState, EndpointsKey, ExternalAuth, Filter, HeaderModifier,
+    HeaderName, HeaderValue, HostPattern, Listed, ListenerFilters, Match, Mirror, MirrorShare, Model,
+    Origins, PathMatch, PathRewrite, Route, Rule, SubjectName, TlsServer, Transport, Trust, UpstreamProtocol,
+    ValueMatch, WeightedBackend,
 };
 use serde_json::{Map, Value, json};
 
@@ -22,6 +23,7 @@ pub(crate) fn check(expected: &Value, model: &Model, failures: &mut Vec<String>)
             "hostnames" => hostnames(model),
             "matches" => matches(model),
             "filters" => filters(model),
+            "listener filters" => listener_filters(model),
             "timeouts" => timeouts(model),
             "retries" => retries(model),
             "certificates" => certificates(model),
@@ -173,24 +175,40 @@ fn filter(filter: &Filter) -> String {
             format!("rewrite {}", host.chain(path).collect::<Vec<_>>().join(" "))
         }
         Filter::Cors(cors) => format!("cors {}", cors_text(cors)),
-        Filter::Auth(auth) => {
-            let names =
-                |names: &[HeaderName]| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(" ");
-            let (service, sees, body) =
-                (&auth.cluster.endpoints.origin.name, names(&auth.request_headers), auth.body_limit);
-            let manner = match &auth.protocol {
-                AuthProtocol::Http { path_prefix, response_headers } => {
-                    format!("at {path_prefix:?}, adds [{}]", names(response_headers))
-                }
-                AuthProtocol::Grpc => format!("by gRPC over {:?}", auth.cluster.protocol),
-            };
-            format!("auth by {service}, sees [{sees}] and {body} bytes, {manner}")
-        }
+        Filter::Auth(auth) => auth_text(auth),
         Filter::Mirror(Mirror { cluster, share, .. }) => {
             let MirrorShare { numerator, denominator } = share;
             format!("mirror {numerator}/{denominator} to {}", cluster.endpoints.origin.name)
         }
     }
+}
+
+fn auth_text(auth: &ExternalAuth) -> String {
+    let names = |names: &[HeaderName]| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(" ");
+    let (service, sees, body) =
+        (&auth.cluster.endpoints.origin.name, names(&auth.request_headers), auth.body_limit);
+    let manner = match &auth.protocol {
+        AuthProtocol::Http { path_prefix, response_headers } => {
+            format!("at {path_prefix:?}, adds [{}]", names(response_headers))
+        }
+        AuthProtocol::Grpc => format!("by gRPC over {:?}", auth.cluster.protocol),
+    };
+    format!("auth by {service}, sees [{sees}] and {body} bytes, {manner}")
+}
+
+/// `owner/listener: [filter…]` of the listeners that have some; `500 filter_unresolved` if they cannot be run.
+fn listener_filters(model: &Model) -> Map<String, Value> {
+    let listeners = model.ports.values().flat_map(|port| &port.listeners);
+    let told = listeners.filter(|listener| !listener.filters.is_empty()).map(|listener| {
+        let filters = match &listener.filters {
+            ListenerFilters::Ask(asked) => asked.iter().map(auth_text).collect(),
+            ListenerFilters::Fail(failure) => {
+                format!("{} {}", failure.status, failure.reason.as_str()).into()
+            }
+        };
+        (listener_name(&listener.id), filters)
+    });
+    told.collect()
 }
 
 fn cors_text(cors: &Cors) -> String {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use portcullis_model::{
     Action, Age, Failure, FailureReason, HeaderMatch, HeaderName, HeaderValue, HostPattern, Listener,
-    ListenerId, ListenerProtocol, Match, Origin, PathMatch, Pattern, Port, QueryMatch, Route, Rule, RuleId,
-    Timeouts, ValueMatch,
+    ListenerFilters, ListenerId, ListenerProtocol, Match, Origin, PathMatch, Pattern, Port, QueryMatch,
+    Route, Rule, RuleId, Timeouts, ValueMatch,
 };
 use portcullis_routing::{Authority, ListenerTable, PortTable, Request, Traced, canonical_path};
 
@@ -102,6 +102,7 @@ pub(crate) fn listener_of(
         port: 80,
         hostname,
         protocol,
+        filters: ListenerFilters::default(),
         client_certificate: None,
         routes,
         grpc_routes: vec![],

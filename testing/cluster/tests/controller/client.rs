@@ -20,9 +20,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Asks for `http://HOST/PATH` at port 80 of an address; the status and the body, or why there is none.
 pub(crate) async fn get(address: &str, host: &str, path: &str) -> Result<(u16, String), String> {
+    get_with(address, host, path, "").await
+}
+
+/// The same with more lines of headers, each with its end.
+pub(crate) async fn get_with(
+    address: &str,
+    host: &str,
+    path: &str,
+    headers: &str,
+) -> Result<(u16, String), String> {
     let exchange = async {
         let mut stream = TcpStream::connect((address, 80)).await?;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n");
         stream.write_all(request.as_bytes()).await?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await?;

@@ -3,8 +3,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use portcullis_model::{
     Age, ClusterKey, Endpoint, EndpointAddress, Endpoints, EndpointsKey, Failure, FailureReason, Forward,
-    HeaderMatch, HeaderName, ListenerId, Origin, Pattern, QueryMatch, Redirect, RuleId, Timeouts, Transport,
-    UpstreamProtocol, WeightedBackend,
+    HeaderMatch, HeaderName, ListenerFilters, ListenerId, Origin, Pattern, QueryMatch, Redirect, RuleId,
+    Timeouts, Transport, UpstreamProtocol, WeightedBackend,
 };
 
 use super::*;
@@ -55,6 +55,7 @@ fn listener(
         port: 80,
         hostname: HostPattern::parse(hostname),
         protocol,
+        filters: ListenerFilters::default(),
         client_certificate: None,
         routes: vec![Arc::new(route)],
         grpc_routes: Vec::new(),

@@ -65,7 +65,8 @@ pub(super) fn question(
 /// What decides where a request goes, and how long it is.
 const NEVER: KnownSet = KnownSet::of(&[Known::Host, Known::ContentLength]);
 
-/// What the answer means, of whose headers the backend sees those that are listed, or all.
+/// What the answer means, of whose headers the backend sees those that are listed, or all. What the client said under a
+/// listed name goes, whether or not the answer has that: what rules and backends take for the service's word is.
 ///
 /// Source: HTTPAuthConfig.allowedResponseHeaders.
 pub(super) fn judge(head: ResponseHead, body: Vec<u8>, listed: &[HeaderName]) -> Judgement {
@@ -83,13 +84,19 @@ pub(super) fn judge(head: ResponseHead, body: Vec<u8>, listed: &[HeaderName]) ->
             granted.push((name, value, true));
         }
     }
-    Judgement::Granted { removed: granted.iter().map(|(name, ..)| name.clone()).collect(), set: granted }
+    let replaced = granted.iter().map(|(name, ..)| name);
+    let claimed = listed.iter().filter(|name| is_listable(Known::from_name(name.as_str().as_bytes())));
+    Judgement::Granted { removed: replaced.chain(claimed).cloned().collect(), set: granted }
 }
 
 fn is_adopted(name: &HeaderName, known: Option<Known>, listed: &[HeaderName]) -> bool {
     let is = |set: KnownSet| known.is_some_and(|known| set.contains(known));
     match listed {
         [] => !is(ABOUT_THE_ANSWER) && !is(KnownSet::NOT_FORWARDED),
-        listed => !is(KnownSet::NOT_FORWARDED.union(NEVER)) && listed.contains(name),
+        listed => is_listable(known) && listed.contains(name),
     }
+}
+
+fn is_listable(known: Option<Known>) -> bool {
+    !known.is_some_and(|known| KnownSet::NOT_FORWARDED.union(NEVER).contains(known))
 }

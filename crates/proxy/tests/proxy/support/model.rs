@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use portcullis_model::{
     Action, Age, BindAddress, CallMatch, Certificate, Cluster, ClusterKey, Endpoint, EndpointAddress,
-    Endpoints, EndpointsKey, Filter, Forward, HostPattern, L4Route, Listener, ListenerId, ListenerProtocol,
-    Match, Model, Origin, PathMatch, Port, Retry, Route, Rule, RuleId, Target, Timeouts, Transport,
-    UpstreamProtocol, UpstreamTls, ValueMatch, WeightedBackend,
+    Endpoints, EndpointsKey, Filter, Forward, HostPattern, L4Route, Listener, ListenerFilters, ListenerId,
+    ListenerProtocol, Match, Model, Origin, PathMatch, Port, Retry, Route, Rule, RuleId, Target, Timeouts,
+    Transport, UpstreamProtocol, UpstreamTls, ValueMatch, WeightedBackend,
 };
 
 /// The listeners of one address, and the backends by name.
@@ -183,6 +183,7 @@ impl Gateway {
             port: 80,
             hostname: HostPattern::parse(hostname),
             protocol,
+            filters: ListenerFilters::default(),
             client_certificate: None,
             routes: vec![rules.route()],
             grpc_routes: Vec::new(),
@@ -214,6 +215,12 @@ impl Gateway {
     /// How TLS is spoken to a backend.
     pub(crate) fn tls(mut self, backend: &str, tls: UpstreamTls) -> Gateway {
         self.tls.insert(backend.to_owned(), Arc::new(tls));
+        self
+    }
+
+    /// What runs on every request of the last listener.
+    pub(crate) fn filtered(mut self, filters: ListenerFilters) -> Gateway {
+        Arc::make_mut(self.listeners.last_mut().unwrap()).filters = filters;
         self
     }
 

@@ -13,14 +13,17 @@ use crate::backends::{self, Refusal, Speech};
 use crate::causes::RULE_VALUE;
 use crate::view::View;
 
-/// The filter, or why the service cannot be asked.
+/// How a service is asked, and what it sees of a request's headers.
+pub(crate) struct Manner {
+    protocol: AuthProtocol,
+    request_headers: Vec<model::HeaderName>,
+    speech: Speech,
+}
+
+/// How the filter asks, or what is wrong with it.
 ///
-/// Source: HTTPExternalAuthFilter, HTTPAuthConfig, GRPCAuthConfig, ForwardBodyConfig.
-pub(super) fn auth(
-    view: &View<'_>,
-    route: &ObjectKey,
-    source: &ExternalAuth,
-) -> Result<Result<model::ExternalAuth, Refusal>, Fault> {
+/// Source: HTTPExternalAuthFilter, HTTPAuthConfig, GRPCAuthConfig.
+pub(crate) fn manner(source: &ExternalAuth) -> Result<Manner, Fault> {
     let (protocol, seen, speech) = match &source.protocol {
         ExternalAuthProtocol::Http => {
             let http = source.http.as_ref();
@@ -35,8 +38,19 @@ pub(super) fn auth(
             return Err((&RULE_VALUE, format!("ExternalAuth by {other} is not supported")));
         }
     };
-    let request_headers = names(seen)?;
-    let (origin, cluster) = backends::resolve_as(view, route, &(&source.backend_ref).into(), speech);
+    Ok(Manner { protocol, request_headers: names(seen)?, speech })
+}
+
+/// The filter of an object, a route or the owner of a listener, or why the service cannot be asked.
+///
+/// Source: HTTPExternalAuthFilter, ForwardBodyConfig.
+pub(crate) fn auth(
+    view: &View<'_>,
+    referrer: &ObjectKey,
+    source: &ExternalAuth,
+) -> Result<Result<model::ExternalAuth, Refusal>, Fault> {
+    let Manner { protocol, request_headers, speech } = manner(source)?;
+    let (origin, cluster) = backends::resolve_as(view, referrer, &(&source.backend_ref).into(), speech);
     Ok(cluster.map(|cluster| model::ExternalAuth {
         origin,
         port: source.backend_ref.port.map(PortNumber::get),

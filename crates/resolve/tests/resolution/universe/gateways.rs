@@ -135,11 +135,25 @@ fn listener(index: usize, picks: &mut Picks<'_>) -> Value {
         {"namespaces": {"from": "Selector"}},
     ]));
     if picks.chance(20) {
-        let filter =
-            json!({"type": "ExtensionRef", "extensionRef": {"group": "x.test", "kind": "F", "name": "f"}});
-        listener["filters"] = json!({"requests": [filter]});
+        listener["filters"] = json!({"requests": filters(picks)});
     }
     without_nulls(listener)
+}
+
+fn filters(picks: &mut Picks<'_>) -> Value {
+    let ask = |http: Value, backend: Value| {
+        let auth = json!({"protocol": "HTTP", "http": http, "backendRef": backend});
+        json!({"type": "ExternalAuth", "externalAuth": auth})
+    };
+    picks.value(json!([
+        [ask(json!({"allowedResponseHeaders": ["Host"]}), json!({"name": "app", "port": 80}))],
+        [{"type": "ExtensionRef", "extensionRef": {"group": "x.test", "kind": "F", "name": "f"}}],
+        [
+            ask(json!({}), json!({"name": "app", "port": 80})),
+            ask(json!({}), json!({"name": "app", "namespace": "other", "port": 80})),
+        ],
+        [ask(json!({"allowedHeaders": ["no name"]}), json!({"name": "app", "port": 80}))],
+    ]))
 }
 
 fn tls(protocol: &str, picks: &mut Picks<'_>) -> Value {
