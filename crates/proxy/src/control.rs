@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -40,6 +40,8 @@ struct State {
     draining: bool,
     /// For the connection IDs of HTTP/3.
     quic: quic::Key,
+    /// Ports of QUIC that are no longer bound, as far as workers still have them.
+    ending: HashMap<BindAddress, Quic>,
 }
 
 impl State {
@@ -56,10 +58,17 @@ type Binding = Result<Bound, BindFailure>;
 /// An address that is bound.
 struct Bound {
     local: SocketAddr,
-    /// The datagrams that come are QUIC.
-    quic: bool,
+    /// What QUIC needs, if that is what comes.
+    quic: Option<Quic>,
     /// The sockets that the workers accept at, for a successor. They end with the binding, before the workers' own.
     sockets: Vec<OwnedFd>,
+}
+
+/// A port of QUIC. It outlives its binding while connections last that have to end.
+struct Quic {
+    port: Weak<OpenPort>,
+    sockets: Vec<UdpSocket>,
+    handover: Handover,
 }
 
 impl Control {
@@ -77,6 +86,7 @@ impl Control {
             reporter,
             draining: false,
             quic: quic::Key::default(),
+            ending: HashMap::new(),
         };
         Ok(Control { shared: Arc::clone(shared), state: Mutex::new(state) })
     }
@@ -97,8 +107,12 @@ impl Control {
             .filter(|entry| !is_for(model, *entry))
             .map(|(address, _)| *address)
             .collect();
+        state.ending.retain(|_, quic| quic.port.strong_count() > 0);
         for address in gone {
-            state.bindings.remove(&address);
+            let bound = state.bindings.remove(&address).and_then(Result::ok);
+            if let Some(quic) = bound.and_then(|bound| bound.quic) {
+                state.ending.insert(address, quic);
+            }
             state.workers.iter().for_each(|worker| worker.tell(Command::Close(address)));
         }
         for address in model.ports.keys() {
@@ -119,6 +133,7 @@ impl Control {
     /// Tries what could not be bound once more; says whether something is left.
     fn retry(&self) -> bool {
         let mut state = self.state();
+        state.ending.retain(|_, quic| quic.port.strong_count() > 0);
         let failed = |(address, binding): (&BindAddress, &Binding)| binding.is_err().then_some(*address);
         let failed: Vec<BindAddress> = state.bindings.iter().filter_map(failed).collect();
         for address in &failed {
@@ -186,7 +201,7 @@ impl Control {
                 worker.tell(Command::Listen(Arc::clone(&port), socket));
             }
         }
-        Ok(Bound { local, quic: false, sockets: kept })
+        Ok(Bound { local, quic: None, sockets: kept })
     }
 
     /// The sockets that are served, for a successor.
@@ -207,6 +222,7 @@ impl Control {
         state.draining = true;
         // Nothing is bound again, and no socket is kept open here that the workers close.
         state.bindings.clear();
+        state.ending.clear();
         state.inherited = Inherited::default();
         state.workers.iter().for_each(|worker| worker.tell(Command::Drain));
     }
@@ -216,7 +232,7 @@ impl Control {
 fn is_for(model: &Model, (address, binding): (&BindAddress, &Binding)) -> bool {
     let quic = |port: &Port| address.transport == Transport::Udp && port.speaks_quic();
     let port = model.ports.get(address);
-    port.is_some_and(|port| binding.as_ref().map_or(true, |bound| bound.quic == quic(port)))
+    port.is_some_and(|port| binding.as_ref().map_or(true, |bound| bound.quic.is_some() == quic(port)))
 }
 
 /// Gives each worker a socket for the datagrams of an address. Inherited ones are shared out as they are: a socket that
@@ -229,21 +245,29 @@ fn open_datagrams(state: &mut State, address: BindAddress, real: SocketAddr, ove
     for (worker, socket) in state.workers.iter().cycle().zip(sockets) {
         worker.tell(Command::Datagrams(Arc::clone(&port), socket));
     }
-    Ok(Bound { local, quic: false, sockets: kept })
+    Ok(Bound { local, quic: None, sockets: kept })
 }
 
 /// Gives each worker a socket for QUIC. Workers hand over what is not theirs, so that they may share inherited ones. A
 /// successor gets none: it would take the datagrams of connections that it does not know.
 fn open_quic(state: &mut State, address: BindAddress, real: SocketAddr, overlapped: bool) -> Binding {
-    let (sockets, local) = datagram_sockets(state, real, overlapped)?;
-    let port = Arc::new(OpenPort::new(address, local, false));
-    let (handover, all_handed) = Handover::between(state.workers.len());
-    for ((worker, socket), handed) in state.workers.iter().zip(sockets.iter().cycle()).zip(all_handed) {
-        let (port, key, handover) = (Arc::clone(&port), state.quic.clone(), handover.clone());
+    let known = state.ending.remove(&address).and_then(|quic| Some((quic.port.upgrade()?, quic)));
+    let (port, quic) = match known {
+        Some(known) => known,
+        None => {
+            let (sockets, local) = datagram_sockets(state, real, overlapped)?;
+            let port = Arc::new(OpenPort::new(address, local, false));
+            let handover = Handover::between(state.workers.len());
+            let quic = Quic { port: Arc::downgrade(&port), sockets, handover };
+            (port, quic)
+        }
+    };
+    for (worker, socket) in state.workers.iter().zip(quic.sockets.iter().cycle()) {
+        let (port, key, handover) = (Arc::clone(&port), state.quic.clone(), quic.handover.clone());
         let socket = socket.try_clone()?;
-        worker.tell(Command::Quic(Box::new(Place { port, socket, key, handover, handed })));
+        worker.tell(Command::Quic(Box::new(Place { port, socket, key, handover })));
     }
-    Ok(Bound { local, quic: true, sockets: Vec::new() })
+    Ok(Bound { local: port.local, quic: Some(quic), sockets: Vec::new() })
 }
 
 /// The sockets for the datagrams of an address, inherited ones if there are any, and where they are.

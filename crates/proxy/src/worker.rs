@@ -113,6 +113,7 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
     tokio::task::spawn_local(Rc::clone(&worker.wheel).run());
     tokio::task::spawn_local(sweep(Rc::clone(&worker)));
     let mut closing: HashMap<BindAddress, watch::Sender<bool>> = HashMap::new();
+    let mut quic_closing: HashMap<BindAddress, watch::Sender<bool>> = HashMap::new();
     while let Some(command) = commands.recv().await {
         match command {
             Command::Listen(port, listener) => match TcpListener::from_std(listener) {
@@ -130,10 +131,17 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
                 tokio::task::spawn_local(datagrams(Rc::clone(&worker), socket, port, close.subscribe()));
             }
             Command::Quic(place) => {
-                let close = closing.entry(place.port.address).or_insert_with(|| watch::channel(false).0);
-                tokio::task::spawn_local(quic(Rc::clone(&worker), *place, close.subscribe()));
+                let close = quic_closing.entry(place.port.address).or_insert_with(|| watch::channel(false).0);
+                // An endpoint that waits for its last connections goes on.
+                let _ = close.send(false);
+                if close.is_closed() {
+                    tokio::task::spawn_local(quic(Rc::clone(&worker), *place, close.subscribe()));
+                }
             }
             Command::Close(address) => {
+                if let Some(close) = quic_closing.get(&address) {
+                    let _ = close.send(true);
+                }
                 if let Some(close) = closing.remove(&address) {
                     let _ = close.send(true);
                 }
@@ -145,6 +153,9 @@ async fn run(index: usize, shared: Arc<Shared>, mut commands: mpsc::UnboundedRec
             }
             Command::Drain => {
                 for (_, close) in closing.drain() {
+                    let _ = close.send(true);
+                }
+                for close in quic_closing.values() {
                     let _ = close.send(true);
                 }
                 worker.wheel.wake_all();

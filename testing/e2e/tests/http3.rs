@@ -98,8 +98,8 @@ fn serve(stream: &TcpStream) {
         }
         let Some(first) = head.first() else { return };
         let said = first.rsplit_once(' ').unwrap().0.to_owned();
-        let lengths = head.iter().filter_map(|line| line.strip_prefix("content-length: "));
-        let body = match (lengths.last(), chunked(&head)) {
+        let length = head.iter().find_map(|line| line.strip_prefix("content-length: "));
+        let body = match (length, chunked(&head)) {
             (Some(length), _) => {
                 let mut body = vec![0; length.trim().parse().unwrap()];
                 input.read_exact(&mut body).unwrap();

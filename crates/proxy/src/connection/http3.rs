@@ -247,7 +247,7 @@ impl Running {
             self.set_timer();
             let event = tokio::select! {
                 biased;
-                error = self.control.send() => { drop(error); Event::Ended }
+                sent = self.control.send() => sent.map_or(Event::Ended, |()| Event::Look),
                 () = time(&self.timer, &shared.worker, self.phase) => Event::Time,
                 () = refreshed => Event::Look,
                 () = shared.changed.notified() => Event::Look,

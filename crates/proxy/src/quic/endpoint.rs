@@ -10,16 +10,19 @@ use std::time::Duration;
 use quinn::{
     Endpoint, EndpointConfig, IdleTimeout, Incoming, ServerConfig, TokioRuntime, TransportConfig, VarInt,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use super::connection_id::{Generator, Key};
 use super::crypto::Crypto;
-use super::socket::{Handed, Handover, Socket};
+use super::socket::{Handover, Socket};
 use crate::connection::http3;
 use crate::limits::Limits;
 use crate::listen::OpenPort;
 use crate::reason::Reason;
 use crate::worker::Worker;
+
+/// The version of QUIC (RFC 9000 §15), without the drafts that came before it.
+const VERSION_1: u32 = 1;
 
 /// Streams of one direction that a client has open: three that HTTP/3 knows, and room for what it may become.
 const UNIDIRECTIONAL: u32 = 8;
@@ -30,7 +33,6 @@ pub(crate) struct Place {
     pub(crate) socket: UdpSocket,
     pub(crate) key: Key,
     pub(crate) handover: Handover,
-    pub(crate) handed: mpsc::Receiver<Handed>,
 }
 
 /// Handshakes of clients whose address is not known to be theirs.
@@ -53,7 +55,7 @@ impl Drop for Handshake {
     }
 }
 
-/// Serves a port until `closing` says so, and then until its connections have ended.
+/// Serves a port until `closing` says so, and then until its connections have ended; unless it says the contrary first.
 pub(crate) async fn serve(
     worker: Rc<Worker>,
     place: Place,
@@ -63,21 +65,22 @@ pub(crate) async fn serve(
     let endpoint = open(&worker, place)?;
     let unproven = Rc::<Unproven>::default();
     loop {
-        tokio::select! {
+        let incoming = tokio::select! {
             biased;
-            _ = closing.wait_for(|closing| *closing) => break,
-            incoming = endpoint.accept() => match incoming {
-                Some(incoming) => start(&worker, &port, &unproven, incoming),
-                None => return Ok(()),
-            },
+            _ = closing.wait_for(|closing| *closing) => None,
+            incoming = endpoint.accept() => incoming,
+        };
+        match incoming {
+            Some(incoming) => start(&worker, &port, &unproven, incoming),
+            None if drain(&worker, &endpoint, &mut closing).await => {}
+            None => return Ok(()),
         }
     }
-    drain(&worker, &endpoint).await;
-    Ok(())
 }
 
-/// Lets connections end, which see for themselves that they have to; a proxy that drains knows how long itself.
-async fn drain(worker: &Worker, endpoint: &Endpoint) {
+/// Lets connections end, which see for themselves that they have to; a proxy that drains knows how long itself. True if
+/// the port is served again.
+async fn drain(worker: &Worker, endpoint: &Endpoint, closing: &mut watch::Receiver<bool>) -> bool {
     let limit = worker.shared.options.limits.revoked_client_time;
     let too_late = async {
         match worker.draining() {
@@ -91,23 +94,25 @@ async fn drain(worker: &Worker, endpoint: &Endpoint) {
         }
     };
     tokio::select! {
-        () = endpoint.wait_idle() => {}
-        () = too_late => {}
-        () = refusing => {}
+        () = endpoint.wait_idle() => false,
+        () = too_late => false,
+        () = refusing => false,
+        Ok(_) = closing.wait_for(|closing| !*closing) => true,
     }
 }
 
 fn open(worker: &Rc<Worker>, place: Place) -> io::Result<Endpoint> {
     let index = u16::try_from(worker.index).map_err(io::Error::other)?;
-    let Place { port, socket, key, handover, handed } = place;
+    let Place { port, socket, key, handover } = place;
     let crypto = Crypto::new(&worker.shared, &worker.metrics, port.address).map_err(io::Error::other)?;
     let mut server = ServerConfig::with_crypto(Arc::new(crypto));
     server.transport_config(Arc::new(transport(&worker.shared.options.limits)));
     server.validation_token.sent(0); // a token of one worker would say nothing to the others
     let mut config = EndpointConfig::default();
     let issuing = key.clone();
+    config.supported_versions(vec![VERSION_1]);
     config.cid_generator(move || Box::new(Generator::new(issuing.clone(), index)));
-    let socket = Socket::new(socket, (index, key), (handover, handed), Arc::clone(&worker.metrics))?;
+    let socket = Socket::new(socket, (index, key), handover, Arc::clone(&worker.metrics))?;
     Endpoint::new_with_abstract_socket(config, Some(server), Arc::new(socket), Arc::new(TokioRuntime))
 }
 

@@ -18,27 +18,37 @@ use crate::telemetry::WorkerMetrics;
 const WAITING: usize = 1024;
 
 /// A datagram on its way to the worker that has its connection.
-pub(crate) struct Handed {
+struct Handed {
     meta: RecvMeta,
     bytes: Box<[u8]>,
 }
 
 /// The way to each worker of a port.
 #[derive(Clone)]
-pub(crate) struct Handover(Arc<[mpsc::Sender<Handed>]>);
+pub(crate) struct Handover(Arc<[Mutex<Option<mpsc::Sender<Handed>>>]>);
 
 impl Handover {
-    /// The way to as many workers, and where each takes what comes.
-    pub(crate) fn between(workers: usize) -> (Handover, Vec<mpsc::Receiver<Handed>>) {
-        let (to, from): (Vec<_>, Vec<_>) = (0..workers).map(|_| mpsc::channel(WAITING)).unzip();
-        (Handover(to.into()), from)
+    /// Between as many workers, none of which takes anything yet.
+    pub(crate) fn between(workers: usize) -> Handover {
+        Handover((0..workers).map(|_| Mutex::default()).collect())
+    }
+
+    /// Where a worker takes what is its own, from now on.
+    fn take(&self, worker: u16) -> mpsc::Receiver<Handed> {
+        let (to, from) = mpsc::channel(WAITING);
+        if let Some(place) = self.0.get(usize::from(worker)) {
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(to);
+        }
+        from
     }
 
     /// Hands a datagram over; false if it is lost.
     fn hand(&self, worker: u16, meta: &RecvMeta, datagram: &[u8]) -> bool {
-        let Some(to) = self.0.get(usize::from(worker)) else { return false };
+        let Some(place) = self.0.get(usize::from(worker)) else { return false };
         let meta = RecvMeta { len: datagram.len(), stride: datagram.len(), ..*meta };
-        to.try_send(Handed { meta, bytes: datagram.into() }).is_ok()
+        let handed = Handed { meta, bytes: datagram.into() };
+        let place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.as_ref().is_some_and(|to| to.try_send(handed).is_ok())
     }
 }
 
@@ -54,14 +64,14 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// `handed` is where others leave what is this worker's.
     pub(super) fn new(
         socket: std::net::UdpSocket,
         (worker, key): (u16, Key),
-        (handover, handed): (Handover, mpsc::Receiver<Handed>),
+        handover: Handover,
         metrics: Arc<WorkerMetrics>,
     ) -> io::Result<Socket> {
         let inner = TokioRuntime.wrap_udp_socket(socket)?;
+        let handed = handover.take(worker);
         Ok(Socket { inner, worker, key, handover, handed: Mutex::new(handed), metrics })
     }
 

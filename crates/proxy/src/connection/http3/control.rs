@@ -56,15 +56,16 @@ impl Control {
         self.out.extend_from_slice(&payload);
     }
 
-    /// Sends what waits, and never ends unless the client will not have it.
-    pub(super) async fn send(&mut self) -> WriteError {
-        while !self.out.is_empty() {
-            match self.stream.write(&self.out).await {
-                Ok(written) => drop(self.out.drain(..written)),
-                Err(error) => return error,
-            }
+    /// Sends what waits; never ends where nothing does.
+    pub(super) async fn send(&mut self) -> Result<(), WriteError> {
+        if self.out.is_empty() {
+            pending::<()>().await;
         }
-        pending().await
+        while !self.out.is_empty() {
+            let written = self.stream.write(&self.out).await?;
+            self.out.drain(..written);
+        }
+        Ok(())
     }
 
     /// Whether everything is on its way.

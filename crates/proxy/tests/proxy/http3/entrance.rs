@@ -200,6 +200,33 @@ fn connections_end_when_their_listener_goes_or_changes() {
     assert_eq!(client.closed_with(), NO_ERROR, "no HTTP/3 any more");
 }
 
+/// A port that is wanted again before its last connections have ended is the same port.
+#[test]
+fn a_listener_that_comes_back_is_served_at_once() {
+    let (backend, go) = Backend::late();
+    let authority = Authority::new();
+    let listener = http3(authority.https(&["a.test"]));
+    let gateway = |protocol: ListenerProtocol| {
+        let rules = Rules::new().to("/late", "web");
+        Gateway::new().listener("a.test", protocol, rules).backend("web", &[backend.address]).model()
+    };
+    let mut running = Running::idle(Running::options());
+    running.apply(&gateway(listener.clone()));
+    let held = Http3::connect(running.quic(), "a.test", authority.client(&["h3"])).unwrap();
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| held.get("a.test", "/late"));
+        backend.head();
+        running.apply(&gateway(authority.https(&["a.test"])));
+        running.proxy.apply(&gateway(listener));
+        let report = running.reports.recv_timeout(crate::support::PATIENCE).unwrap();
+        assert_eq!(report.result, Ok(running.quic()));
+        let again = Http3::connect(running.quic(), "a.test", authority.client(&["h3"])).unwrap();
+        go.send(()).unwrap();
+        assert_eq!(asked.join().unwrap().text(), "late", "what ran goes on");
+        assert_eq!(again.get("a.test", "/none").status, 404);
+    });
+}
+
 /// A change elsewhere is no reason to go.
 #[test]
 fn connections_outlive_changes_that_are_not_about_them() {
