@@ -2,7 +2,7 @@
 
 use crate::conformance;
 use crate::process::{self, Failure, step};
-use crate::tools::{self, CHROMIUM, CURL, GO, H2LOAD, IP, OPENSSL};
+use crate::tools::{self, CHROMIUM, CURL, GO, H2LOAD, IP, NC, OPENSSL};
 
 /// The version of cargo-deny that judges licences, bans and sources.
 const CARGO_DENY: &str = "0.20.2";
@@ -43,7 +43,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             ]))
         });
     }
-    step("tools", || tools::need(&[CURL, GO, IP, OPENSSL, H2LOAD, CHROMIUM]))?;
+    step("tools", || tools::need(&[CURL, GO, IP, OPENSSL, H2LOAD, CHROMIUM, NC]))?;
     step("licences, bans, sources", || {
         let deny = tools::cargo_tool("cargo-deny", CARGO_DENY)?;
         let mut check = process::command(&deny.to_string_lossy(), &["--log-level", "error", "check"]);

@@ -20,6 +20,8 @@ pub(crate) const CURL: Tool = Tool { program: "curl", package: "curl" };
 pub(crate) const GO: Tool = Tool { program: "go", package: "golang-go" };
 /// For the networks of test clusters.
 pub(crate) const IP: Tool = Tool { program: "ip", package: "iproute2" };
+/// For datagrams in examples.
+pub(crate) const NC: Tool = Tool { program: "nc", package: "netcat-openbsd" };
 /// For TLS handshakes in tests.
 pub(crate) const OPENSSL: Tool = Tool { program: "openssl", package: "openssl" };
 /// A browser.

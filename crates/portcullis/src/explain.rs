@@ -4,11 +4,13 @@
 //! computed by the proxy's own functions.
 //!
 //! Read in this order: [`question`] (what is asked), [`entrance`] (which port and listener), [`action`] (what the
-//! rule does), [`running`] (what a running proxy knows better), [`candidates`] (why not another rule), [`nearest`] (what nearly took it), [`mod@text`] (for a
-//! person), [`command`] (the command line).
+//! rule does), [`running`] (what a running proxy knows better), [`candidates`] (why not another rule), [`nearest`] (what
+//! nearly took it), [`mod@text`] (for a person), [`below`] (the same for connections and datagrams), [`command`] (the
+//! command line).
 
 mod action;
 mod answer;
+mod below;
 mod candidates;
 mod command;
 mod entrance;

@@ -1,5 +1,7 @@
 //! Backends for Services that nobody stands behind, so that a first try needs nothing else.
 
+mod udp;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,6 +9,7 @@ use portcullis_api::k8s_openapi::api::core::v1::Service;
 use portcullis_api::k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 use portcullis_api::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use portcullis_api::{Kind, Object, ObjectKey};
+use portcullis_model::Transport;
 use portcullis_store::{Bucket, Change, ChangeSet, SERVICE_NAME, Store};
 use tokio::task::AbortHandle;
 
@@ -21,8 +24,11 @@ const MANAGED_BY: (&str, &str) = ("endpointslice.kubernetes.io/managed-by", "ech
 /// Echo servers, one for each port of each Service without endpoints.
 pub(crate) struct StandIns {
     address: SocketAddr,
-    standing: BTreeMap<ObjectKey, BTreeMap<u16, Standing>>,
+    standing: BTreeMap<ObjectKey, BTreeMap<Served, Standing>>,
 }
+
+/// A port of a Service, and what carries what comes there.
+type Served = (Transport, u16);
 
 /// An echo server, ended with this value.
 struct Standing {
@@ -77,9 +83,9 @@ impl StandIns {
         self.standing.values().map(BTreeMap::len).sum()
     }
 
-    /// Stands for each TCP port of a Service; says whether anything is different now.
+    /// Stands for each port of a Service; says whether anything is different now.
     async fn stand_for(&mut self, key: &ObjectKey, service: &Service) -> Result<bool, Failure> {
-        let wanted: BTreeSet<u16> = tcp_ports(service).map(|(_, port)| port).collect();
+        let wanted: BTreeSet<Served> = ports(service).map(|(_, port)| port).collect();
         let known = self.standing.get(key).map(|ports| ports.keys().copied().collect()).unwrap_or_default();
         if wanted == known {
             return Ok(false);
@@ -94,24 +100,35 @@ impl StandIns {
         Ok(true)
     }
 
-    async fn start(&mut self, key: &ObjectKey, port: u16) -> Result<Standing, Failure> {
-        let listener = server::bind(self.address).await?;
-        if self.address.port() != 0 {
-            self.address.set_port(self.address.port().saturating_add(1));
+    async fn start(&mut self, key: &ObjectKey, (transport, port): Served) -> Result<Standing, Failure> {
+        let at = self.address;
+        if at.port() != 0 {
+            self.address.set_port(at.port().saturating_add(1));
         }
-        let address = listener.local_addr().map_err(|error| Failure::new(error.to_string()))?;
-        let service = format!("{}/{}", key.namespace, key.name);
-        let answers = EchoAnswers { stands_for: Some(StandsFor { service, port }) };
-        let task = tokio::spawn(server::serve(listener, answers)).abort_handle();
-        Ok(Standing { address, task })
+        let (address, task) = match transport {
+            Transport::Tcp => {
+                let listener = server::bind(at).await?;
+                let service = format!("{}/{}", key.namespace, key.name);
+                let answers = EchoAnswers { stands_for: Some(StandsFor { service, port }) };
+                (listener.local_addr(), tokio::spawn(server::serve(listener, answers)))
+            }
+            Transport::Udp => {
+                let socket = udp::bind(at).await?;
+                (socket.local_addr(), tokio::spawn(udp::serve(socket)))
+            }
+        };
+        let address = address.map_err(|error| Failure::new(error.to_string()))?;
+        Ok(Standing { address, task: task.abort_handle() })
     }
 
     /// The EndpointSlice that leads to a Service's stand-ins.
     fn slice(&self, key: &ObjectKey, service: &Service) -> EndpointSlice {
         let standing = self.standing.get(key);
-        let ports = tcp_ports(service).filter_map(|(name, port)| {
-            let address = standing.and_then(|ports| ports.get(&port))?.address;
-            Some(EndpointPort { name, port: Some(i32::from(address.port())), ..EndpointPort::default() })
+        let ports = ports(service).filter_map(|(name, served)| {
+            let address = standing.and_then(|ports| ports.get(&served))?.address;
+            let protocol = if served.0 == Transport::Udp { "UDP" } else { "TCP" };
+            let (port, protocol) = (Some(i32::from(address.port())), Some(protocol.to_owned()));
+            Some(EndpointPort { name, port, protocol, ..EndpointPort::default() })
         });
         let address = reachable(self.address.ip());
         let family = if matches!(address, IpAddr::V4(_)) { "IPv4" } else { "IPv6" };
@@ -152,12 +169,17 @@ fn is_empty(slice: &Object) -> bool {
     }
 }
 
-/// Name and number of a Service's TCP ports.
-fn tcp_ports(service: &Service) -> impl Iterator<Item = (Option<String>, u16)> {
+/// A Service's ports of TCP and UDP, with their names.
+fn ports(service: &Service) -> impl Iterator<Item = (Option<String>, Served)> {
     let ports = service.spec.iter().filter_map(|spec| spec.ports.as_ref()).flatten();
-    ports
-        .filter(|port| port.protocol.as_deref().is_none_or(|protocol| protocol == "TCP"))
-        .filter_map(|port| Some((port.name.clone(), u16::try_from(port.port).ok()?)))
+    ports.filter_map(|port| {
+        let transport = match port.protocol.as_deref() {
+            None | Some("TCP") => Transport::Tcp,
+            Some("UDP") => Transport::Udp,
+            Some(_) => return None,
+        };
+        Some((port.name.clone(), (transport, u16::try_from(port.port).ok()?)))
+    })
 }
 
 fn slice_key(service: &ObjectKey) -> ObjectKey {

@@ -144,7 +144,7 @@ fn view(
 }
 
 /// The endpoints as a proxy that stands there uses them.
-fn endpoint_views(endpoints: &Endpoints, at: &Locality) -> Vec<EndpointView> {
+pub(super) fn endpoint_views(endpoints: &Endpoints, at: &Locality) -> Vec<EndpointView> {
     let selection = Selection::of(endpoints, at);
     let view = |endpoint: &Endpoint| {
         let used = selection.takes(endpoint, at);

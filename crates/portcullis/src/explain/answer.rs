@@ -301,8 +301,8 @@ pub(crate) enum Nearer {
 #[derive(Clone, Debug)]
 pub(super) struct Refused {
     status: Option<u16>,
-    reason: Reason,
-    message: String,
+    pub(super) reason: Reason,
+    pub(super) message: String,
 }
 
 impl Refused {
@@ -358,6 +358,11 @@ impl Answer {
             candidates: Vec::new(),
             nearest: Vec::new(),
         }
+    }
+
+    /// The endpoints of each backend, with its object and port.
+    pub(super) fn endpoints(&mut self) -> impl Iterator<Item = (&Object, Option<u16>, &mut [EndpointView])> {
+        self.backends.iter_mut().map(|one| (&one.object, one.port, &mut *one.endpoints))
     }
 
     pub(super) fn refuse(&mut self, refused: Refused, grpc: bool) {

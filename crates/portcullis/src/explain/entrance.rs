@@ -116,12 +116,12 @@ impl Entrance {
 }
 
 /// Whether a socket bound to one address takes connections to another.
-fn binds(bound: IpAddr, asked: IpAddr) -> bool {
+pub(super) fn binds(bound: IpAddr, asked: IpAddr) -> bool {
     bound == asked || (bound.is_unspecified() && (bound.is_ipv6() || asked.is_ipv4()))
 }
 
 /// One that names the host, or the first. (A client that cannot verify its kind of key gets another.)
-fn certificate(listener: &Listener, server_name: Option<&str>) -> Option<CertificateView> {
+pub(super) fn certificate(listener: &Listener, server_name: Option<&str>) -> Option<CertificateView> {
     let server = listener.protocol.tls()?;
     let names_server = |certificate: &Certificate| {
         server_name.is_some_and(|name| certificate.names().iter().any(|pattern| pattern.matches(name)))

@@ -37,8 +37,8 @@ pub(crate) enum QuestionError {
     /// The method is no token.
     #[error("{0:?} is not a method")]
     Method(String),
-    /// The URL's scheme is neither http nor https.
-    #[error("the scheme {0:?} is neither http nor https")]
+    /// The URL's scheme is none that can be explained.
+    #[error("the scheme {0:?} is none of http, https, tls, tcp and udp")]
     Scheme(String),
     /// The URL names no host, or what it names is none.
     #[error("the URL's host: {0}")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use portcullis_proxy::{EndpointsReport, ReportedBackend};
 
-use super::answer::{Answer, BackendView};
+use super::answer::{EndpointView, Object};
 use crate::exit::Failure;
 
 /// How long the proxy may take to answer: it does so from memory.
@@ -37,10 +37,15 @@ fn exchange(admin: SocketAddr) -> io::Result<String> {
 
 /// Corrects an answer by what the proxy says: which endpoints it uses, and why not the others. What it does not know stays
 /// as it was resolved.
-pub(super) fn heed(report: &EndpointsReport, answer: &mut Answer) {
-    for backend in &mut answer.backends {
-        let Some(known) = report.backends.iter().find(|known| is_of(known, backend)) else { continue };
-        for endpoint in &mut backend.endpoints {
+pub(super) fn heed<'a>(
+    report: &EndpointsReport,
+    protocol: &str,
+    backends: impl Iterator<Item = (&'a Object, Option<u16>, &'a mut [EndpointView])>,
+) {
+    for (object, port, endpoints) in backends {
+        let is_it = |known: &&ReportedBackend| is_of(known, object, port) && known.protocol == protocol;
+        let Some(known) = report.backends.iter().find(is_it) else { continue };
+        for endpoint in endpoints {
             if let Some(known) = known.endpoints.iter().find(|known| known.address == endpoint.address) {
                 endpoint.used = known.used;
                 endpoint.ejected_for_seconds = known.ejected_for_seconds;
@@ -51,11 +56,9 @@ pub(super) fn heed(report: &EndpointsReport, answer: &mut Answer) {
 }
 
 /// A `Backend` has no port in the report, whatever the reference says.
-fn is_of(known: &ReportedBackend, backend: &BackendView) -> bool {
-    let object = &backend.object;
+fn is_of(known: &ReportedBackend, object: &Object, port: Option<u16>) -> bool {
     *known.kind == *object.kind
         && *known.namespace == *object.namespace
         && *known.name == *object.name
-        && (known.port.is_none() || known.port == backend.port)
-        && known.protocol == "TCP"
+        && (known.port.is_none() || known.port == port)
 }

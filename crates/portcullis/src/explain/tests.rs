@@ -278,7 +278,7 @@ fn a_running_proxy_says_which_endpoints_it_shuts_out() {
         ]},
     ]});
     let mut answer = explain(&model, &Question::new("GET", "http://a/", &[]).unwrap());
-    heed(&serde_json::from_value(report).unwrap(), &mut answer);
+    heed(&serde_json::from_value(report).unwrap(), "TCP", answer.endpoints());
     let text = text(&answer, Paint::PLAIN);
     for line in [
         "10.0.0.1:8080 ready, shut out for 18s because it failed again and again",

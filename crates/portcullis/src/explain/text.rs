@@ -2,7 +2,7 @@
 
 use super::answer::{
     Answer, BackendView, Change, CorsView, EndpointView, FilterView, HeadersView, ListenerView, Nearer,
-    Object, Outcome, RetryView, RuleView,
+    Object, Outcome, RetryView, RuleView, Tls,
 };
 use super::candidates::{Candidate, CandidateVerdict, MatchView};
 use crate::render::Paint;
@@ -12,7 +12,7 @@ const LABEL: usize = 10;
 
 /// An answer in lines of text.
 pub(super) fn text(answer: &Answer, paint: Paint) -> String {
-    let mut page = Page { text: String::new(), paint };
+    let mut page = Page::new(paint);
     page.line(&paint.strong(request(answer)).to_string());
     let said = outcome(answer);
     let said = match answer.outcome {
@@ -22,7 +22,9 @@ pub(super) fn text(answer: &Answer, paint: Paint) -> String {
         Outcome::Reject => paint.error(said),
     };
     page.row("answer", &said.to_string());
-    tls(answer, &mut page);
+    if let Some(handshake) = &answer.tls {
+        tls(handshake, &mut page);
+    }
     if let Some(listener) = &answer.listener {
         page.row("listener", &listener_text(listener));
         let gateway = answer.gateway.as_ref().filter(|gateway| **gateway != listener.owner);
@@ -48,24 +50,28 @@ pub(super) fn text(answer: &Answer, paint: Paint) -> String {
     page.text
 }
 
-struct Page {
-    text: String,
+pub(super) struct Page {
+    pub(super) text: String,
     paint: Paint,
 }
 
 impl Page {
-    fn line(&mut self, text: &str) {
+    pub(super) fn new(paint: Paint) -> Page {
+        Page { text: String::new(), paint }
+    }
+
+    pub(super) fn line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');
     }
 
-    fn row(&mut self, label: &str, text: &str) {
+    pub(super) fn row(&mut self, label: &str, text: &str) {
         let label = self.paint.faint(label);
         self.line(&format!("{label:<LABEL$} {text}"));
     }
 
     /// The label stands before the first item only.
-    fn list(&mut self, label: &str, items: impl Iterator<Item = String>) {
+    pub(super) fn list(&mut self, label: &str, items: impl Iterator<Item = String>) {
         for (index, item) in items.enumerate() {
             self.row(if index == 0 { label } else { "" }, &item);
         }
@@ -100,8 +106,7 @@ fn outcome(answer: &Answer) -> String {
     }
 }
 
-fn tls(answer: &Answer, page: &mut Page) {
-    let Some(tls) = &answer.tls else { return };
+pub(super) fn tls(tls: &Tls, page: &mut Page) {
     let name = tls.server_name.as_deref().unwrap_or("none");
     let listener = tls.listener.as_ref().map(|listener| format!(", listener {}", listener.name));
     page.row("TLS", &format!("server name {name}{}", listener.unwrap_or_default()));
@@ -113,11 +118,11 @@ fn tls(answer: &Answer, page: &mut Page) {
     }
 }
 
-fn object(object: &Object) -> String {
+pub(super) fn object(object: &Object) -> String {
     format!("{} {}/{}", object.kind, object.namespace, object.name)
 }
 
-fn listener_text(listener: &ListenerView) -> String {
+pub(super) fn listener_text(listener: &ListenerView) -> String {
     let hostname = listener.hostname.as_deref().unwrap_or("every host");
     let (name, protocol, port) = (&listener.name, listener.protocol, listener.port);
     format!("{name} of {} ({protocol}, port {port}, {hostname})", object(&listener.owner))
@@ -218,7 +223,7 @@ fn backend(backend: &BackendView) -> Vec<String> {
 }
 
 /// Why an endpoint takes no requests, or not as many as others.
-fn use_of(endpoint: &EndpointView) -> String {
+pub(super) fn use_of(endpoint: &EndpointView) -> String {
     let text = match (endpoint.ejected_for_seconds, endpoint.nearer) {
         (Some(seconds), _) => return format!(", shut out for {seconds}s because it failed again and again"),
         _ if endpoint.used && endpoint.slow_start => ", used more and more",

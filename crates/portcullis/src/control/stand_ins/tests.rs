@@ -50,13 +50,13 @@ fn a_stand_in_is_there_exactly_while_a_service_has_no_endpoints() {
 }
 
 #[test]
-fn each_tcp_port_has_its_own_and_external_names_have_none() {
+fn each_port_has_its_own_and_external_names_have_none() {
     crate::signals::runtime().unwrap().block_on(async {
         let mut store = Store::new();
         let mut stand_ins = StandIns::on(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
         let ports = json!({"ports": [
             {"name": "web", "port": 80}, {"name": "admin", "port": 81},
-            {"name": "dns", "port": 53, "protocol": "UDP"},
+            {"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "none", "port": 5, "protocol": "SCTP"},
         ]});
         let external = json!({"type": "ExternalName", "externalName": "a.test", "ports": [{"port": 80}]});
         let changes = vec![service("cart", &ports), service("other", &external)];
@@ -64,10 +64,10 @@ fn each_tcp_port_has_its_own_and_external_names_have_none() {
         let key = ObjectKey::new(Kind::Service, "shop", "cart");
         let Some(Object::EndpointSlice(slice)) = store.get(&slice_key(&key)) else { panic!("no slice") };
         let named: Vec<_> = slice.ports.iter().flatten().map(|port| port.name.as_deref()).collect();
-        assert_eq!(named, [Some("web"), Some("admin")]);
+        assert_eq!(named, [Some("web"), Some("admin"), Some("dns")]);
         let addresses: Vec<_> =
             slice.endpoints.iter().flatten().flat_map(|endpoint| &endpoint.addresses).collect();
         assert_eq!(addresses, ["127.0.0.1"], "it listens everywhere and is found here");
-        assert_eq!(stand_ins.count(), 2);
+        assert_eq!(stand_ins.count(), 3);
     });
 }
