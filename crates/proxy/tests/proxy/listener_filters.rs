@@ -7,8 +7,9 @@ use portcullis_model::{
 
 use crate::auth::{answering, auth, by_http, names, telling};
 use crate::support::http2::{Http2, run};
+use crate::support::http3::Http3;
 use crate::support::model::{cluster_key, forward, prefix, requests};
-use crate::support::tls::Authority;
+use crate::support::tls::{Authority, http3};
 use crate::support::{Backend, Gateway, Rules, Running, eventually, fields};
 
 /// A filter that asks the service with this name.
@@ -181,6 +182,23 @@ fn what_cannot_be_run_lets_nothing_pass() {
     assert_eq!((answer.status, answer.header("grpc-status")), (200, Some("14")));
     assert!(web.no_more_heads());
     eventually(|| running.metrics().contains("reason=\"filter_unresolved\"} 3").then_some(()));
+}
+
+/// The same over QUIC.
+#[test]
+fn requests_over_http3_are_filtered_too() {
+    let (gold, web, service) = (Backend::named("gold"), Backend::named("web"), granting("x-tenant", "gold"));
+    let authority = Authority::new();
+    let gateway = Gateway::new()
+        .listener("a.test", http3(authority.https(&["a.test"])), by_tenant())
+        .filtered(ListenerFilters::Ask(vec![asking("auth")]))
+        .backend("gold", &[gold.address])
+        .backend("web", &[web.address])
+        .backend("auth", &[service.address]);
+    let running = Running::start(&gateway);
+    let client = Http3::connect(running.quic(), "a.test", authority.client(&["h3"])).unwrap();
+    assert_eq!(client.get("a.test", "/").text(), "gold");
+    assert!(service.head().starts_with("GET / HTTP/1.1\r\n"));
 }
 
 /// The same over TLS and HTTP/2, for requests and for gRPC calls, which GRPCRoutes take by what the filters leave.

@@ -6,9 +6,14 @@ use portcullis_model::{
 };
 use portcullis_proxy::Bytes;
 
+use h2::server::Builder;
+use http::Response;
+
 use crate::support::backend::{Connection, fields, nobody};
-use crate::support::model::{cluster_key, origin, requests};
-use crate::support::{Backend, Gateway, Rules, Running, eventually};
+use crate::support::http2::{Http2, run, whole as whole_answer};
+use crate::support::http2_backend::{Asked, Http2Backend};
+use crate::support::model::{cluster_key, forward, origin, requests};
+use crate::support::{Backend, Gateway, PATIENCE, Rules, Running, eventually};
 
 fn mirror(name: &str, share: MirrorShare) -> Filter {
     let cluster = cluster_key(name, requests(name));
@@ -162,4 +167,57 @@ fn copies_are_bounded_in_number_and_time() {
     counted(&running, "mirrored", 2);
     client.get("a", "/");
     counted(&running, "mirrored", 3);
+}
+
+/// A call is copied as it is: message and all, over HTTP/2, and its answer is the backend's alone.
+#[test]
+fn calls_are_copied_too() {
+    let answering = |text: &'static str| {
+        Http2Backend::handling(&Builder::new(), move |mut asked: Asked| async move {
+            let content_type = asked.request.headers()["content-type"].clone();
+            let body = asked.body().await;
+            let mut answer = Response::builder().header("content-type", content_type).header("who", text);
+            answer = answer.header("got", format!("{} {}", asked.request.uri().path(), body.len()));
+            asked.respond.send_response(answer.header("grpc-status", "0").body(()).unwrap(), true).unwrap();
+        })
+    };
+    let (send, copies) = std::sync::mpsc::channel();
+    let copy = Http2Backend::handling(&Builder::new(), move |mut asked: Asked| {
+        let send = send.clone();
+        async move {
+            let head = format!("{} {}", asked.request.method(), asked.request.uri().path());
+            let fields = asked.request.headers().clone();
+            let body = asked.body().await;
+            send.send((head, fields, body)).unwrap();
+            asked.answer("");
+        }
+    });
+    let web = answering("web");
+    let rules = Rules::new().call("a.B", "", forward(&[("web-h2c", 1)]));
+    let rules = rules.filters(vec![mirror("copy-h2c", MirrorShare::ALL)]);
+    let gateway = Gateway::new().grpc("", Rules::new(), rules);
+    let gateway = gateway.backend("web-h2c", &[web.address]).backend("copy-h2c", &[copy.address]);
+    let running = Running::start(&gateway);
+    run(async {
+        let mut client = Http2::connect(running.address()).await;
+        let call = http::Request::post("http://a.test/a.B/C").header("te", "trailers");
+        let call = call.header("content-type", "application/grpc").header("x-meta-bin", "AAEC");
+        let (answer, mut body) = client.begin(call.body(()).unwrap(), false).await;
+        body.send_data(b"\0\0\0\0\x02"[..].into(), false).unwrap();
+        body.send_data(b"hi"[..].into(), true).unwrap();
+        let answer = whole_answer(answer.await.unwrap()).await.unwrap();
+        let got = |name: &str| answer.head.headers()[name].to_str().unwrap().to_owned();
+        assert_eq!(
+            (got("who"), got("got"), got("grpc-status")),
+            ("web".into(), "/a.B/C 7".into(), "0".into())
+        );
+    });
+    let (head, fields, body) = copies.recv_timeout(PATIENCE).unwrap();
+    assert_eq!((head.as_str(), body.as_slice()), ("POST /a.B/C", &b"\0\0\0\0\x02hi"[..]));
+    let field = |name: &str| fields[name].to_str().unwrap();
+    assert_eq!(
+        (field("content-type"), field("te"), field("x-meta-bin")),
+        ("application/grpc", "trailers", "AAEC")
+    );
+    counted(&running, "mirrored", 1);
 }

@@ -1,12 +1,17 @@
 //! TLS towards backends: whom the proxy believes, what it shows, and that nothing ever goes out in clear.
 
+use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::sync::Arc;
 
 use portcullis_model::{
-    CaSet, HostPattern, Hostname, ListenerProtocol, SubjectName, TlsOptions, TlsVersion, Trust, UpstreamTls,
+    AuthProtocol, CaSet, ExternalAuth, Filter, HostPattern, Hostname, ListenerFilters, ListenerProtocol,
+    Mirror, MirrorShare, SubjectName, TlsOptions, TlsVersion, Trust, UpstreamTls,
 };
 
-use crate::support::http2_backend::Http2Backend;
+use crate::auth::auth;
+use crate::support::http2_backend::{Asked, Http2Backend};
+use crate::support::model::{cluster_key, requests, tcp_route};
 use crate::support::tls::Authority;
 use crate::support::tls_backend::{TlsBackend, config, request};
 use crate::support::{Backend, Gateway, Rules, Running, eventually, fields, model::origin};
@@ -329,4 +334,106 @@ fn an_https_listener_encrypts_again() {
     let mut client = authority.connect(running.address(), "a.test").unwrap();
     assert_eq!(client.get("a.test", "/").body, "web");
     assert_eq!(backend.handshake().server_name.as_deref(), Some("b.test"));
+}
+
+/// A BackendTLSPolicy holds for mirrors, and for services that are asked about requests, by rules and by listeners.
+#[test]
+fn copies_and_questions_go_over_tls_too() {
+    let authority = Authority::new();
+    let web = Backend::named("web");
+    let copy = TlsBackend::named("copy", &authority.server(&["copy.test"]));
+    let asked = TlsBackend::named("asked", &authority.server(&["asked.test"]));
+    let cluster = cluster_key("copy", requests("copy"));
+    let mirror = Mirror { origin: origin("Service", "copy"), port: None, cluster, share: MirrorShare::ALL };
+    let filters = vec![Filter::Auth(auth()), Filter::Mirror(mirror)];
+    let gateway = |trusted: &Authority| {
+        Gateway::new()
+            .http("", Rules::new().to("/", "web").filters(filters.clone()))
+            .filtered(ListenerFilters::Ask(vec![auth()]))
+            .backend("web", &[web.address])
+            .backend("copy", &[copy.address])
+            .backend("auth", &[asked.address])
+            .tls("copy", tls(trusted, "copy.test"))
+            .tls("auth", tls(&authority, "asked.test"))
+    };
+    let running = Running::start(&gateway(&authority));
+    assert_eq!(get(&running), served());
+    assert_eq!(copy.handshake().server_name.as_deref(), Some("copy.test"));
+    assert_eq!(asked.handshake().server_name.as_deref(), Some("asked.test"));
+    assert!(asked.no_more_connections(), "the rule's question goes over the connection of the listener's");
+
+    let stranger = Authority::new();
+    let running = Running::start(&gateway(&stranger));
+    assert_eq!(get(&running), served(), "a copy that cannot be sent costs nobody anything");
+    assert!(copy.failure().contains("alert"));
+    eventually(|| running.metrics().contains("portcullis_upstream_mirrors_lost_total 1\n").then_some(()));
+    let running = Running::start(&gateway(&authority).tls("auth", tls(&stranger, "asked.test")));
+    assert_eq!(get(&running).0, 503, "nothing passes without the word of a service that proves itself");
+}
+
+/// A service that is asked by gRPC has to choose HTTP/2 by ALPN.
+#[test]
+fn questions_by_grpc_go_over_tls_too() {
+    let authority = Authority::new();
+    let web = Backend::named("web");
+    let mut settings = config(&authority.server(&["asked.test"]), None);
+    settings.alpn_protocols = vec![b"h2".to_vec()];
+    let service = Http2Backend::handling_over_tls(settings, |mut asked: Asked| async move {
+        asked.body().await;
+        let mut answer = asked.respond.send_response(http::Response::new(()), false).unwrap();
+        answer.send_data(vec![0, 0, 0, 0, 0].into(), false).unwrap(); // `CheckResponse` without a field: granted
+        let trailers = http::HeaderMap::from_iter([(
+            http::HeaderName::from_static("grpc-status"),
+            http::HeaderValue::from_static("0"),
+        )]);
+        answer.send_trailers(trailers).unwrap();
+    });
+    let by_grpc = ExternalAuth {
+        cluster: cluster_key("auth-h2c", requests("auth-h2c")),
+        protocol: AuthProtocol::Grpc,
+        ..auth()
+    };
+    let gateway = Gateway::new()
+        .http("", Rules::new().to("/", "web").filters(vec![Filter::Auth(by_grpc)]))
+        .backend("web", &[web.address])
+        .backend("auth-h2c", &[service.address])
+        .tls("auth-h2c", tls(&authority, "asked.test"));
+    assert_eq!(get(&Running::start(&gateway)), served());
+    assert_eq!(service.streams(), 1);
+    let other = TlsBackend::named("asked", &authority.server(&["asked.test"]));
+    let running = Running::start(&gateway.backend("auth-h2c", &[other.address]));
+    assert_eq!(get(&running).0, 503, "who does not choose HTTP/2 is not asked");
+}
+
+/// A TCPRoute to a backend under a BackendTLSPolicy: what comes in clear leaves over TLS, whoever speaks and ends first.
+#[test]
+fn connections_in_clear_leave_over_tls() {
+    let authority = Authority::new();
+    let backend = TlsBackend::with(config(&authority.server(&["b.test"]), None), |client| {
+        client.send("hello ");
+        let said = client.exactly(3);
+        client.send(said.to_uppercase());
+        client.stream.conn.send_close_notify();
+        let _ = client.stream.flush();
+    });
+    let gateway = Gateway::new()
+        .below("", ListenerProtocol::Tcp(vec![tcp_route(&[("b", 1)])]))
+        .backend("b", &[backend.address])
+        .tls("b", tls(&authority, "b.test"));
+    let running = Running::start(&gateway);
+    let say = |running: &Running| {
+        let mut stream = running.client().stream;
+        stream.write_all(b"you").unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        let end = stream.read_to_string(&mut answer);
+        assert!(end.is_ok() || end.unwrap_err().kind() == std::io::ErrorKind::ConnectionReset);
+        answer
+    };
+    assert_eq!(say(&running), "hello YOU");
+    let handshake = backend.handshake();
+    assert_eq!((handshake.server_name.as_deref(), handshake.alpn), (Some("b.test"), None));
+    let running = Running::start(&gateway.tls("b", tls(&Authority::new(), "b.test")));
+    assert_eq!(say(&running), "", "who does not prove itself gets and says nothing");
+    assert!(backend.failure().contains("alert"));
 }

@@ -70,8 +70,17 @@ impl Http2Backend {
     /// Answers every request over TLS with its name.
     pub(crate) fn over_tls(mut config: ServerConfig, name: &'static str) -> Http2Backend {
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Http2Backend::serving(&Builder::new(), Some(config), move |connection, number, streams| async move {
-            requests(connection, number, &streams, |asked| async move { asked.answer(name) }).await;
+        Http2Backend::handling_over_tls(config, move |asked| async move { asked.answer(name) })
+    }
+
+    /// Every request is handled in a task of its own, over TLS.
+    pub(crate) fn handling_over_tls<F: Future<Output = ()> + Send + 'static>(
+        config: ServerConfig,
+        handle: impl Fn(Asked) -> F + Clone + Send + 'static,
+    ) -> Http2Backend {
+        Http2Backend::serving(&Builder::new(), Some(config), move |connection, number, streams| {
+            let handle = handle.clone();
+            async move { requests(connection, number, &streams, handle).await }
         })
     }
 
