@@ -39,6 +39,7 @@ mod view;
 mod worker;
 
 pub use clock::Clock;
+pub use connection::http3::{Http3Part, http3_head, http3_parts, http3_trailers};
 pub use filters::{CompiledRedirect, RedirectPortTooHigh, rewritten};
 pub use grpc::grpc_answer;
 pub use l4::udp::{Begun, FlowTable, FlowsFull};

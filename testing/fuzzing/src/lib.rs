@@ -16,6 +16,7 @@ mod client_hello;
 mod edits;
 mod flows;
 mod heads;
+mod http3;
 mod multiplexed;
 mod resolve;
 mod routing;
@@ -31,12 +32,13 @@ pub struct Target {
 }
 
 /// Every fuzz target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "chunks", body: chunks::run },
     Target { name: "client_hello", body: client_hello::run },
     Target { name: "edits", body: edits::run },
     Target { name: "flows", body: flows::run },
     Target { name: "heads", body: heads::run },
+    Target { name: "http3", body: http3::run },
     Target { name: "multiplexed", body: multiplexed::run },
     Target { name: "resolve", body: resolve::run },
     Target { name: "routing", body: routing::run },

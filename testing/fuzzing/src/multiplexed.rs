@@ -50,7 +50,7 @@ pub(crate) fn run(input: &[u8]) {
     if flags.is_response() {
         response(&flags, values);
     } else if let Ok(head) = request(&flags, &mut values) {
-        is_one_request(&flags, head);
+        is_one_request(flags.ended(), head);
     }
 }
 
@@ -77,8 +77,9 @@ fn request(flags: &Flags, values: &mut Values<'_>) -> Result<RequestHead, HeadEr
     Ok(head)
 }
 
-fn is_one_request(flags: &Flags, mut head: RequestHead) {
-    assert!(!flags.ended() || head.framing() == Framing::None, "a body after the end");
+/// Judges a request that was let through. `ended` says that no body followed the head.
+pub(crate) fn is_one_request(ended: bool, mut head: RequestHead) {
+    assert!(!ended || head.framing() == Framing::None, "a body after the end");
     head.strip_hop_by_hop();
     let connection =
         if head.upgrade().is_some() { ConnectionField::Upgrade } else { ConnectionField::Absent };

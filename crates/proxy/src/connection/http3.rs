@@ -6,6 +6,7 @@
 mod control;
 mod downstream;
 mod frame;
+mod judged;
 mod load;
 mod qpack;
 mod receive;
@@ -26,6 +27,8 @@ use quinn::{Connecting, Connection, ConnectionError, Incoming, RecvStream, SendS
 use quinn_proto::{TransportError, TransportErrorCode};
 use rustls_pki_types::CertificateDer;
 use tokio::sync::Notify;
+
+pub use self::judged::{Http3Part, http3_head, http3_parts, http3_trailers};
 
 use self::control::{Control, NO_STREAM};
 use self::frame::Code;
