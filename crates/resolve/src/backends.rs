@@ -5,6 +5,7 @@ mod external;
 mod hints;
 mod protocols;
 mod services;
+mod slices;
 
 use std::sync::Arc;
 
@@ -21,9 +22,10 @@ use crate::grants::{Referrer, permits};
 use crate::memo::Query;
 use crate::origin::{namespace_or, origin};
 use crate::view::View;
-pub(crate) use endpoints::{EndpointsOf, SliceOutcome};
+pub(crate) use endpoints::EndpointsOf;
 pub(crate) use external::BackendOutcome;
 pub(crate) use protocols::Speech;
+pub(crate) use slices::SliceOutcome;
 
 /// Why a backend's share fails.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -246,6 +246,9 @@ causes! {
     POLICY_CA_KIND = "PC0516" Error "InvalidKind",
         "a CA certificate is of a kind that is not known",
         "refer to a ConfigMap, a Secret or a ClusterTrustBundle";
+    SLICE_APP_PROTOCOL_NO_EFFECT = "PC0517" Info "",
+        "the appProtocol of an EndpointSlice has no effect where its Service says another",
+        "write it to the Service's port: what a route can speak is decided there";
     // TLS.
     CERTIFICATE_REF = "PC0601" Error "InvalidCertificateRef",
         "a certificate of the listener cannot be used",

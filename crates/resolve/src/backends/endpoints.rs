@@ -7,17 +7,14 @@ use std::sync::Arc;
 use portcullis_api::backend::BackendEndpoint;
 use portcullis_api::k8s_openapi::api::core::v1::Service;
 use portcullis_api::k8s_openapi::api::discovery::v1::{EndpointConditions, EndpointSlice};
-use portcullis_api::{FieldPath, Kind, ObjectKey};
+use portcullis_api::{Kind, ObjectKey};
 use portcullis_model::{
-    Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Hostname, Transport, UpstreamScope,
+    Endpoint, EndpointAddress, EndpointState, Endpoints, EndpointsKey, Hostname, Transport,
 };
 
 use super::hints::Distribution;
 use super::services::{find_port, is_over};
-use crate::causes::BACKEND_OUT_OF_SCOPE;
-use crate::finding::Finding;
 use crate::memo::Query;
-use crate::outcome::Outcome;
 use crate::view::View;
 
 /// The endpoints of a backend; none if it does not exist.
@@ -118,33 +115,4 @@ pub(super) fn address(endpoint: &BackendEndpoint) -> Option<EndpointAddress> {
         return (fqdn.port != 0).then_some(EndpointAddress::Name { hostname, port: fqdn.port });
     }
     endpoint.unix.as_ref().map(|unix| EndpointAddress::Unix(Arc::clone(&unix.path)))
-}
-
-/// What is said about an EndpointSlice: where its endpoints may not be.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SliceOutcome {
-    pub(crate) key: ObjectKey,
-}
-
-impl Query for SliceOutcome {
-    type Value = Outcome;
-
-    fn compute(&self, view: &View<'_>) -> Outcome {
-        let scope = &view.engine().upstreams;
-        if *scope == UpstreamScope::Anywhere {
-            return Outcome::default(); // and never asked again, whatever becomes of the slice
-        }
-        let Some(slice) = view.endpoint_slice(&self.key) else { return Outcome::default() };
-        let mut findings = Vec::new();
-        for (index, endpoint) in slice.endpoints.iter().flatten().enumerate() {
-            let addresses = endpoint.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());
-            findings.extend(addresses.filter(|address| !scope.admits(*address)).map(|address| {
-                let path = FieldPath::of("endpoints").index(index);
-                let message =
-                    format!("the backend may not be at {address}: that is this machine or its link");
-                Finding::new(&BACKEND_OUT_OF_SCOPE, path, message)
-            }));
-        }
-        Outcome::new(&self.key, None, &findings)
-    }
 }

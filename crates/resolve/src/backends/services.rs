@@ -56,7 +56,7 @@ pub(super) fn is_external_name(service: &Service) -> bool {
 }
 
 /// What Services call TCP, and mean if they name no protocol.
-const TCP: &str = "TCP";
+pub(super) const TCP: &str = "TCP";
 
 fn protocol_of(transport: Transport) -> &'static str {
     match transport {

@@ -41,10 +41,13 @@ pub(super) fn slice(name: &'static str, picks: &mut Picks<'_>) -> Value {
     ]));
     let hints = picks.value(json!([{}, {"forZones": [{"name": "a"}]}, {"forNodes": [{"name": "n"}]}]));
     let endpoint = json!({"addresses": ["10.1.0.7"], "conditions": conditions, "hints": hints, "zone": "a"});
+    let mut port = json!({"name": picks.of(&["web", ""]), "port": picks.of(&[8080, 9090])});
+    if picks.chance(4) {
+        port["appProtocol"] = json!("kubernetes.io/h2c");
+    }
     json!({
         "EndpointSlice": name, "addressType": "IPv4", "labels": {"kubernetes.io/service-name": "app"},
-        "ports": [{"name": picks.of(&["web", ""]), "port": picks.of(&[8080, 9090])}],
-        "endpoints": [endpoint],
+        "ports": [port], "endpoints": [endpoint],
     })
 }
 
