@@ -16,6 +16,7 @@ mod outgoing;
 mod prerouting;
 mod relay;
 mod route;
+mod websocket;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use super::answer::{announce, explain};
 use super::attempts::LOOK;
 use super::deadlines::{Deadlines, Silence};
 use super::endpoint::{Endpoint, Passed};
-use super::{Downstream, Surroundings};
+use super::{Downstream, Surroundings, websocket};
 use crate::error::{ProxyError, Replay, Stage};
 use crate::reason::Reason;
 use crate::scratch::Scratch;
@@ -216,6 +216,11 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
         }
         if framing == Framing::Tunnel && !self.request_sent {
             // What is left of the request would be taken for the new protocol (RFC 9110 §7.8).
+            return Err(protocol(Stage::ReceiveAnswer));
+        }
+        if framing == Framing::Tunnel
+            && !websocket::is_answered(&self.scratch.request, &self.scratch.response)
+        {
             return Err(protocol(Stage::ReceiveAnswer));
         }
         if self.policy.is_some_and(|policy| self.is_wanted_again(policy)) {

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use bytes::Bytes;
 use http::{HeaderMap, Request};
 use portcullis_proxy::Drain;
+use sha1::{Digest, Sha1};
 
 use crate::support::backend::{fields, full_backlog};
 use crate::support::http2::{GET, Http2, Raw, frame, get, goaway, preface, run, shout, whole};
@@ -361,6 +363,43 @@ fn websocket(path: &str) -> Request<()> {
     request.body(()).unwrap()
 }
 
+/// What a WebSocket server answers to the key of a handshake (RFC 6455 §4.2.2).
+fn accept(head: &str) -> String {
+    let key = fields(head, "sec-websocket-key").remove(0);
+    let hash = Sha1::digest(format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11"));
+    BASE64_STANDARD.encode(hash)
+}
+
+/// RFC 6455 §4.1: what switches protocols without having understood the handshake is no WebSocket server. The client of
+/// HTTP/2 cannot tell, for the key is the proxy's.
+#[test]
+fn a_101_that_does_not_answer_the_key_is_no_tunnel() {
+    let backend = Backend::scripted(|connection| {
+        let head = connection.request().unwrap();
+        let answers = match head.split(' ').nth(1).unwrap() {
+            "/none" => String::new(),
+            "/other" => "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n".to_owned(),
+            _ => format!("Sec-WebSocket-Accept: {}\r\n", accept(&head)).repeat(2),
+        };
+        connection.write(format!(
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n{answers}\r\n"
+        ));
+        connection.rest();
+    });
+    let running = Running::start(&Gateway::to(backend.address));
+    run(async {
+        let mut client = Http2::connect(running.address()).await;
+        while !client.tunnels() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        for path in ["/none", "/other", "/twice"] {
+            let (answer, _body) = client.begin(websocket(path), false).await;
+            assert_eq!(answer.await.unwrap().status(), 502, "{path}");
+        }
+    });
+    assert!(running.metrics().contains("portcullis_tunnels_total 0"), "{}", running.metrics());
+}
+
 /// RFC 8441: the backend sees an upgrade of HTTP/1.1, the client a stream that is a tunnel.
 #[test]
 fn a_websocket_over_http2_is_an_upgrade_to_its_backend() {
@@ -373,10 +412,11 @@ fn a_websocket_over_http2_is_an_upgrade_to_its_backend() {
         );
         assert_eq!(fields(&head, "sec-websocket-version"), ["13"]);
         assert_eq!(fields(&head, "sec-websocket-key")[0].len(), 24);
-        connection.write(
+        connection.write(format!(
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
-                          Sec-WebSocket-Accept: x\r\nSec-WebSocket-Protocol: chat\r\n\r\nhello ",
-        );
+             Sec-WebSocket-Accept: {}\r\nSec-WebSocket-Protocol: chat\r\n\r\nhello ",
+            accept(&head)
+        ));
         assert_eq!(connection.exactly(4), "ping");
         connection.write("pong");
         assert_eq!(connection.rest(), "");

@@ -1,0 +1,44 @@
+//! The opening handshake of WebSockets, where we take it with the backend for a client that has none.
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use portcullis_http1::{RequestHead, ResponseHead, Version};
+use sha1::{Digest, Sha1};
+
+/// What both sides of a handshake know besides its key (RFC 6455 §1.3).
+const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Whether a 101 answers the handshake that it follows (RFC 6455 §4.1).
+///
+/// A client of HTTP/1.1 made the key, and judges the answer to it, which is passed on as it is: we would only judge it
+/// twice, and other protocols than WebSocket know no such answer. A client of HTTP/2 takes part in no handshake
+/// (RFC 8441 §5.1): the key is ours, and so is the judgement. Without it whatever echoes `Upgrade` would be a tunnel.
+pub(super) fn is_answered(request: &RequestHead, response: &ResponseHead) -> bool {
+    if matches!(request.version(), Version::Http10 | Version::Http11) {
+        return true;
+    }
+    let mut keys = request.fields.get_all(b"sec-websocket-key");
+    let mut answers = response.fields.get_all(b"sec-websocket-accept");
+    match (keys.next(), answers.next(), answers.next()) {
+        (Some(key), Some(answer), None) => answer == accept(key).as_bytes(),
+        _ => false,
+    }
+}
+
+/// The answer to a key (RFC 6455 §4.2.2).
+fn accept(key: &[u8]) -> String {
+    let mut hash = Sha1::new();
+    hash.update(key);
+    hash.update(GUID);
+    BASE64_STANDARD.encode(hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of RFC 6455 §1.3.
+    #[test]
+    fn a_key_has_its_answer() {
+        assert_eq!(accept(b"dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
+}
