@@ -192,8 +192,17 @@ impl Raw {
 
     /// Reads until these bytes were heard. False at the end of the connection.
     pub(crate) fn until(&mut self, bytes: &[u8]) -> bool {
+        self.until_after(self.mark(), bytes)
+    }
+
+    /// How much was heard so far.
+    pub(crate) fn mark(&self) -> usize {
+        self.heard.len()
+    }
+
+    /// The same among what was heard after a mark.
+    pub(crate) fn until_after(&mut self, from: usize, bytes: &[u8]) -> bool {
         let mut buffer = [0; 4096];
-        let from = self.heard.len();
         while !self.heard[from..].windows(bytes.len()).any(|window| window == bytes) {
             match self.stream.read(&mut buffer) {
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => panic!("not in time"),
