@@ -61,15 +61,17 @@ fn stated(fields: &Fields, version: Version) -> Result<Stated, HeadError> {
             _ => Err(HeadError::TransferEncoding),
         };
     }
-    let length = if has_length { Some(content_length(fields)?) } else { None };
-    Ok(Stated { length, chunked: false })
+    Ok(Stated { length: stated_length(fields)?, chunked: false })
 }
 
-/// The one Content-Length of `fields`.
-fn content_length(fields: &Fields) -> Result<u64, HeadError> {
+/// The one Content-Length of `fields`, if there is one.
+pub(crate) fn stated_length(fields: &Fields) -> Result<Option<u64>, HeadError> {
+    if !fields.has(Known::ContentLength) {
+        return Ok(None);
+    }
     let mut values = fields.known_values(Known::ContentLength);
     match (values.next(), values.next()) {
-        (Some(value), None) => syntax::parse_decimal(value).ok_or(HeadError::ContentLength),
+        (Some(value), None) => syntax::parse_decimal(value).map(Some).ok_or(HeadError::ContentLength),
         _ => Err(HeadError::RepeatedContentLength),
     }
 }
@@ -87,8 +89,7 @@ pub(crate) fn request(fields: &Fields, version: Version) -> Result<Framing, Head
 /// An HTTP/2 or 3 request's framing, where the end of the stream rules and Content-Length must agree with it
 /// (RFC 9113 §8.1.1). `ended` says that no body follows the head.
 pub(crate) fn multiplexed(fields: &Fields, ended: bool) -> Result<Framing, HeadError> {
-    let length = if fields.has(Known::ContentLength) { Some(content_length(fields)?) } else { None };
-    match (length, ended) {
+    match (stated_length(fields)?, ended) {
         (None | Some(0), true) => Ok(Framing::None),
         (Some(_), true) => Err(HeadError::ContentLength),
         (Some(length), false) => Ok(Framing::Length(length)),

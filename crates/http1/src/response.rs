@@ -137,6 +137,8 @@ impl ResponseHead {
     pub fn finish_multiplexed(&mut self, ended: bool, method: Method) -> Result<(), HeadError> {
         let bodiless = method == Method::Head || matches!(self.status, 100..=199 | 204 | 304);
         if bodiless {
+            // What it says of a body is about another response, and is told to the client: it has to be one length.
+            framing::stated_length(&self.fields)?;
             self.framing = framing::Framing::None;
             return Ok(());
         }

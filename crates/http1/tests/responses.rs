@@ -189,3 +189,21 @@ fn responses_made_here_or_read_by_other_libraries() {
     assert_eq!(head.finish_multiplexed(true, Method::Head), Ok(()));
     assert_eq!(head.framing(), Framing::None);
 }
+
+/// What an answer without a body says of a length is told to HTTP/1 clients, who have to read one length in it.
+#[test]
+fn a_length_of_http2_is_one_also_where_no_body_comes() {
+    for (status, method) in [(304, Method::Get), (200, Method::Head), (204, Method::Get)] {
+        for (lengths, finished) in [
+            (&["5"][..], Ok(())),
+            (&["5 x"], Err(HeadError::ContentLength)),
+            (&["+5"], Err(HeadError::ContentLength)),
+            (&["5", "6"], Err(HeadError::RepeatedContentLength)),
+        ] {
+            let mut head = ResponseHead::new();
+            head.start(Version::Http2, status);
+            lengths.iter().for_each(|length| head.fields.push(b"content-length", length.as_bytes()));
+            assert_eq!(head.finish_multiplexed(true, method), finished, "{status} {lengths:?}");
+        }
+    }
+}
