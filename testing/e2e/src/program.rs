@@ -107,6 +107,15 @@ impl Portcullis {
         self.child.id()
     }
 
+    /// Its memory, in bytes: what of it is resident.
+    #[must_use]
+    pub fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it has memory");
+        let kib = line.trim().trim_end_matches(" kB").trim().parse::<u64>();
+        kib.expect("a number of kB") * 1024
+    }
+
     /// What the admin address answers for a path.
     #[must_use]
     pub fn admin_get(&self, path: &str) -> Option<http::Answer> {

@@ -296,13 +296,6 @@ fn errors_of_the_service_and_of_the_gateway_are_grpc_statuses() {
     });
 }
 
-/// In bytes.
-fn resident(running: &Portcullis) -> usize {
-    let status = fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
-}
-
 #[test]
 fn a_long_stream_costs_no_memory() {
     const MESSAGE: usize = 64 << 10;
@@ -318,7 +311,7 @@ fn a_long_stream_costs_no_memory() {
             while let Some(message) = answers.message().await.unwrap() {
                 passed += message.len();
                 if passed % (4 << 20) == 0 {
-                    most = resident(&running).max(most);
+                    most = running.resident().max(most);
                 }
             }
             assert_eq!(passed, bytes);

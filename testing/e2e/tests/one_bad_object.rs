@@ -55,6 +55,9 @@ fn a_bad_object_harms_itself_alone() {
         world.check_bystanders(what);
     }
     world.check_the_bad_ones();
+    world.restart();
+    world.check_bystanders("all that is bad, after a restart");
+    world.check_the_bad_ones();
 }
 
 impl World {
@@ -84,6 +87,14 @@ impl World {
         world._program = Some(Portcullis::run(world.folder.path(), [""; 0]));
         world.check_bystanders("nothing bad");
         world
+    }
+
+    /// Starts the program again, with everything bad that it starts with; without what was good once.
+    fn restart(&mut self) {
+        std::fs::remove_file(self.folder.path().join("broken.yaml")).unwrap();
+        self.write("refused-filter.yaml", &route("refused", "", "8080"));
+        self._program = None; // its ports are free before the next one takes them
+        self._program = Some(Portcullis::run(self.folder.path(), [""; 0]));
     }
 
     fn secret_with_a_foreign_key(&mut self) {
