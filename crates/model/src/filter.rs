@@ -84,6 +84,21 @@ pub enum Filter {
     Auth(ExternalAuth),
 }
 
+impl Filter {
+    /// The Host that a request gets from the filter, if it gives one.
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Filter::Rewrite(rewrite) => rewrite.hostname.as_ref().map(Hostname::as_str),
+            Filter::RequestHeaders(modifier) => {
+                let (_, host) = modifier.set.iter().find(|(name, _)| name.as_str() == "host")?;
+                std::str::from_utf8(host.as_bytes()).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What happens to headers: `set`, then `add`, then `remove`; a name stands in one of them only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeaderModifier {

@@ -197,6 +197,9 @@ causes! {
     RULE_HEADER_NO_EFFECT = "PC0420" Warning "",
         "a header that a filter changes is written by whoever sends a message, so the change has no effect",
         "take Connection, Content-Length, Keep-Alive, Proxy-Connection, TE, Transfer-Encoding and Upgrade out of the filter";
+    RULE_BESIDE_REDIRECT = "PC0421" Info "",
+        "a rule that redirects sends no request to a backend, so what changes or copies requests has no effect",
+        "take RequestHeaderModifier and RequestMirror out of the rule";
     // Backends and grants.
     BACKEND_NOT_FOUND = "PC0501" Error "BackendNotFound",
         "the backend does not exist",

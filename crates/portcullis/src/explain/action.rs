@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use portcullis_model::{
     Action, AuthProtocol, Cors, Endpoint, EndpointState, Endpoints, ExternalAuth, Failure, Filter,
-    HeaderModifier, Hostname, Listed, Listener, Locality, Model, Origins, PathRewrite, Redirect, Retry,
-    RewriteUrl, Rule, Selection, Target, Timeouts, WeightedBackend,
+    HeaderModifier, Listed, Listener, Locality, Model, Origins, PathRewrite, Redirect, Retry, RewriteUrl,
+    Rule, Selection, Target, Timeouts, WeightedBackend,
 };
 use portcullis_proxy::{CompiledRedirect, Reason, RedirectPortTooHigh, rewritten};
 use portcullis_routing::{HeaderSource, Matched, Request};
@@ -200,10 +200,9 @@ impl Url<'_> {
 
     /// Host and path that a backend sees: of two changes its own holds, for both mean what the rule matched.
     fn forwarded(&self, rule: &Rule, backend: &WeightedBackend) -> (String, String) {
-        let rewrites = || backend.filters.iter().rev().chain(rule.filters.iter().rev()).filter_map(rewrite);
-        let host =
-            rewrites().find_map(|rewrite| rewrite.hostname.as_ref()).map_or(self.authority, Hostname::as_str);
-        let path = rewrites().find_map(|rewrite| rewrite.path.as_ref());
+        let filters = || backend.filters.iter().rev().chain(rule.filters.iter().rev());
+        let host = filters().find_map(Filter::host).unwrap_or(self.authority);
+        let path = filters().filter_map(rewrite).find_map(|rewrite| rewrite.path.as_ref());
         (host.to_owned(), path.map_or_else(|| self.path.to_owned(), |change| self.rewritten(change)))
     }
 
@@ -216,7 +215,8 @@ impl Url<'_> {
         let compiled =
             CompiledRedirect::compile(redirect, question.scheme, listener.port, question.port_offset)?;
         let query = question.query.as_deref();
-        Ok(compiled.location(self.host(), self.path, query.map(str::as_bytes), self.prefix_len))
+        let location = compiled.location(self.host(), self.path, query.map(str::as_bytes), self.prefix_len);
+        Ok(location.unwrap_or_default()) // a question names a host
     }
 }
 

@@ -183,6 +183,28 @@ fn a_backends_rewrite_replaces_what_the_rule_matched() {
     assert_eq!(answer["backends"][0]["host"], "a");
 }
 
+/// A RequestHeaderModifier may set Host, too, and a backend's own filters come last.
+#[test]
+fn a_host_that_a_filter_sets_is_the_one_forwarded() {
+    let set = |host: &str| {
+        let field = (HeaderName::new("Host").unwrap(), HeaderValue::new(host.as_bytes()).unwrap());
+        Filter::RequestHeaders(HeaderModifier { set: vec![field], ..HeaderModifier::default() })
+    };
+    let rewrite = |host| Filter::Rewrite(RewriteUrl { hostname: Hostname::new(host), path: None });
+    for (of_rule, of_backend, host) in [
+        (vec![set("set.test:81")], vec![], "set.test:81"),
+        (vec![set("set.test")], vec![rewrite("own.test")], "own.test"),
+        (vec![rewrite("rule.test")], vec![set("own.test")], "own.test"),
+    ] {
+        let mut own = backend("a", 1);
+        own.filters = of_backend;
+        let mut rule = rule(prefix("/"), Action::Forward(Forward { backends: vec![own] }));
+        rule.filters = of_rule;
+        let answer = ask(&clear(vec![route("r", &[], vec![rule])]), "http://a/", &[]);
+        assert_eq!(answer["backends"][0]["host"], host);
+    }
+}
+
 #[test]
 fn a_preflight_request_is_answered_by_the_rule_that_it_announces() {
     let mut put = prefix("/");

@@ -8,9 +8,10 @@ use portcullis_model::ListenerProtocol;
 use portcullis_routing::is_grpc;
 
 use super::{Downstream, Surroundings, has_body};
-use crate::error::ProxyError;
+use crate::error::{ProxyError, Stage};
 use crate::filters::CompiledRedirect;
 use crate::grpc::grpc_answer;
+use crate::reason::Reason;
 use crate::scratch::Scratch;
 use crate::tables::CompiledRule;
 use crate::telemetry::{Record, http_date};
@@ -63,6 +64,7 @@ pub(super) async fn redirect<D: Downstream>(
     let host = std::str::from_utf8(request.host().unwrap_or_default()).unwrap_or_default();
     let path = std::str::from_utf8(request.path()).unwrap_or("/");
     let location = redirect.location(host, path, request.query(), prefix_len);
+    let location = location.ok_or(ProxyError::downstream(Stage::Route, Reason::BadRequest))?;
     scratch.response.start(Version::Http11, redirect.status);
     scratch.response.fields.push(b"location", &location);
     scratch.cors.apply(&mut scratch.response.fields);

@@ -66,7 +66,8 @@ impl CompiledRedirect {
         })
     }
 
-    /// The Location of a request to this host and canonical path.
+    /// The Location of a request to this host and canonical path; none where neither request nor redirect names a host:
+    /// a path alone could be read as one.
     #[must_use]
     pub fn location(
         &self,
@@ -74,8 +75,11 @@ impl CompiledRedirect {
         path: &str,
         query: Option<&[u8]>,
         prefix_len: Option<usize>,
-    ) -> Vec<u8> {
+    ) -> Option<Vec<u8>> {
         let host = self.hostname.as_ref().map_or(host, Hostname::as_str);
+        if host.is_empty() {
+            return None;
+        }
         let path = self.path.as_ref().map_or(path.into(), |change| rewritten(change, path, prefix_len));
         let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
         let mut location = format!("{}://{host}{port}{path}", self.scheme).into_bytes();
@@ -83,7 +87,7 @@ impl CompiledRedirect {
             location.push(b'?');
             location.extend_from_slice(query);
         }
-        location
+        Some(location)
     }
 }
 
@@ -99,7 +103,7 @@ mod tests {
 
     fn location(redirect: &Redirect, scheme: Scheme, port: u16, offset: u16) -> String {
         let compiled = CompiledRedirect::compile(redirect, scheme, port, offset).unwrap();
-        String::from_utf8(compiled.location("a.test", "/p/q", Some(b"x=1"), Some(2))).unwrap()
+        String::from_utf8(compiled.location("a.test", "/p/q", Some(b"x=1"), Some(2)).unwrap()).unwrap()
     }
 
     /// HTTPRequestRedirectFilter.port field documentation.

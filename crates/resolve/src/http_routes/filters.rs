@@ -82,7 +82,7 @@ impl Filters {
             let message = "URLRewrite and RequestRedirect cannot go together";
             read.invalid.push(Finding::new(&RULE_FILTERS, path.clone(), message));
         }
-        if headers::set_host_twice(&read.filters) {
+        if read.filters.iter().filter_map(Filter::host).count() > 1 {
             let message = "URLRewrite and RequestHeaderModifier both set Host";
             read.invalid.push(Finding::new(&RULE_FILTERS, path.clone(), message));
         }

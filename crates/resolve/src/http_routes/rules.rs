@@ -9,14 +9,16 @@ use portcullis_api::names::SectionName;
 use portcullis_api::port::PortNumber;
 use portcullis_api::{FieldPath, Kind, ObjectKey};
 use portcullis_model::{
-    self as model, Action, CallMatch, ClusterKey, Failure, FailureReason, Forward, Match, PathMatch, Rule,
-    RuleId, Target, Timeouts, WeightedBackend,
+    self as model, Action, CallMatch, ClusterKey, Failure, FailureReason, Filter, Forward, Match, PathMatch,
+    Rule, RuleId, Target, Timeouts, WeightedBackend,
 };
 
 use super::filters::{Filters, Of, replaces_prefix};
 use super::matches;
 use crate::backends::{self, Refusal};
-use crate::causes::{RULE_NO_BACKENDS, RULE_SESSION_NO_EFFECT, RULE_VALUE, RULE_ZERO_WEIGHT};
+use crate::causes::{
+    RULE_BESIDE_REDIRECT, RULE_NO_BACKENDS, RULE_SESSION_NO_EFFECT, RULE_VALUE, RULE_ZERO_WEIGHT,
+};
 use crate::finding::{Finding, messages};
 use crate::grpc_routes;
 use crate::memo::Query;
@@ -134,7 +136,12 @@ impl RuleMeaning {
         if rule.session_persistence.is_some() {
             self.notes.push(Finding::plain(&RULE_SESSION_NO_EFFECT, path.field("sessionPersistence")));
         }
-        if filters.redirect.is_some() || !self.invalid.is_empty() || !filters.unresolved.is_empty() {
+        if !self.invalid.is_empty() || !filters.unresolved.is_empty() {
+        } else if filters.redirect.is_some() {
+            let concerns = |filter: &Filter| matches!(filter, Filter::RequestHeaders(_) | Filter::Mirror(_));
+            if filters.filters.iter().any(concerns) {
+                self.notes.push(Finding::plain(&RULE_BESIDE_REDIRECT, path.field("filters")));
+            }
         } else if rule.backend_refs.is_empty() {
             self.notes.push(Finding::plain(&RULE_NO_BACKENDS, path.field("backendRefs")));
         } else if rule.backend_refs.iter().all(|backend| backend.weight == 0) {

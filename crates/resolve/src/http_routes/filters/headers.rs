@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use portcullis_api::http_filter::{HeaderModifier as ApiHeaderModifier, HttpHeader};
-use portcullis_model::{Filter, HeaderModifier, HeaderName, HeaderValue};
+use portcullis_model::{HeaderModifier, HeaderName, HeaderValue};
 
 use super::Fault;
 use crate::causes::{RULE_FILTERS, RULE_VALUE};
@@ -40,16 +40,6 @@ pub(super) fn of_request(source: &ApiHeaderModifier) -> Result<HeaderModifier, F
         }
         _ => Ok(modifier),
     }
-}
-
-/// Whether filters of one list give a request two hosts.
-pub(super) fn set_host_twice(filters: &[Filter]) -> bool {
-    let sets = |filter: &&Filter| match filter {
-        Filter::Rewrite(rewrite) => rewrite.hostname.is_some(),
-        Filter::RequestHeaders(modifier) => modifier.set.iter().any(|(name, _)| is_host(name)),
-        _ => false,
-    };
-    filters.iter().filter(sets).count() > 1
 }
 
 /// Takes out the headers that no filter can change; their names.

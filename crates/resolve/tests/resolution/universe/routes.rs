@@ -122,6 +122,10 @@ fn filters() -> Value {
         [{"type": "RequestHeaderModifier", "requestHeaderModifier": modifier("X-B")}],
         [{"type": "ResponseHeaderModifier", "responseHeaderModifier": modifier("x-a")}],
         [{"type": "ResponseHeaderModifier", "responseHeaderModifier": {"remove": ["Connection"]}}],
+        [
+            {"type": "RequestRedirect", "requestRedirect": {"scheme": "https"}},
+            {"type": "RequestHeaderModifier", "requestHeaderModifier": modifier("X-B")},
+        ],
         [{"type": "RequestRedirect", "requestRedirect": {"scheme": "https"}}],
         [{"type": "URLRewrite", "urlRewrite": {"hostname": "b.test"}}],
         [{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "app", "port": 80}}}],
