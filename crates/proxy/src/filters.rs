@@ -4,12 +4,13 @@ mod auth;
 mod cors;
 mod headers;
 mod path;
+mod query;
 mod redirect;
 
 use portcullis_http1::{RequestHead, ResponseHead};
 use portcullis_model::{Filter, PathRewrite, RewriteUrl};
 
-pub(crate) use auth::{CompiledAuth, Judgement, grant};
+pub(crate) use auth::{CompiledAuth, HeaderChange, Judgement};
 pub(crate) use cors::{CompiledCors, CorsAnswer};
 pub(crate) use headers::HeaderOps;
 pub use path::rewritten;

@@ -8,7 +8,7 @@ use portcullis_http1::{BodyDecoder, HeadLimits, RequestHead, ResponseHead, Respo
 use crate::budget::Budget;
 use crate::buffers::{Buffers, InBuf};
 use crate::exchange::Outgoing;
-use crate::filters::CorsAnswer;
+use crate::filters::{CorsAnswer, HeaderChange};
 use crate::limits::Limits;
 
 /// How many a worker keeps.
@@ -23,6 +23,17 @@ pub(crate) struct Scratch {
     pub(crate) decoder: BodyDecoder,
     pub(crate) input: InBuf,
     pub(crate) cors: CorsAnswer,
+    /// What services that let the request pass make of the answer.
+    pub(crate) granted: Vec<HeaderChange>,
+}
+
+impl Scratch {
+    /// Changes an answer that goes to the client as was decided before there was one.
+    pub(crate) fn settle_answer(&mut self) {
+        let fields = &mut self.response.fields;
+        self.cors.apply(fields);
+        self.granted.iter().for_each(|change| change.apply(fields));
+    }
 }
 
 /// The free ones of a worker.
@@ -53,6 +64,7 @@ impl Scratches {
                 decoder: BodyDecoder::default(),
                 input: InBuf::new(&self.buffers),
                 cors: CorsAnswer::default(),
+                granted: Vec::new(),
             })
         })
     }
@@ -64,6 +76,7 @@ impl Scratches {
             scratch.outgoing.reset();
             scratch.input.clear();
             scratch.cors.clear();
+            scratch.granted.clear();
             free.push(scratch);
         }
     }

@@ -42,6 +42,7 @@ pub use portcullis_model::{PathError, canonical_path};
 pub use precedence::Criterion;
 pub use predicates::Mismatch;
 pub use preflight::Preflight;
+pub use query::decoded;
 pub use request::{HeaderSource, Request, is_grpc};
 pub use shadow::{Shadowed, shadowed};
 pub use trace::{Traced, Tried, Verdict};

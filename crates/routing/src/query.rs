@@ -38,9 +38,9 @@ impl<'q> Parameters<'q> {
     }
 }
 
-/// The bytes of a name or value with its escapes decoded (RFC 3986 §2.1). A `+` is itself: forms encode spaces
+/// The bytes of a query parameter's name or value with its escapes decoded (RFC 3986 §2.1). A `+` is itself: forms encode spaces
 /// so, the Gateway API does not say that queries are forms. What is no escape stands for itself.
-fn decoded(raw: &str) -> impl Iterator<Item = u8> {
+pub fn decoded(raw: &str) -> impl Iterator<Item = u8> {
     let mut rest = raw.as_bytes();
     std::iter::from_fn(move || {
         let (first, tail) = rest.split_first()?;

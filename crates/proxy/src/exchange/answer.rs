@@ -35,7 +35,7 @@ pub(super) async fn failure<D: Downstream>(
     } else {
         response.start(Version::Http11, status);
     }
-    scratch.cors.apply(&mut scratch.response.fields);
+    scratch.settle_answer();
     send(scratch, down, record, around).await
 }
 
@@ -47,7 +47,7 @@ pub(super) async fn preflight<D: Downstream>(
     around: &Surroundings<'_>,
 ) -> Result<(), ProxyError> {
     scratch.response.start(Version::Http11, 204);
-    scratch.cors.apply(&mut scratch.response.fields);
+    scratch.settle_answer();
     send(scratch, down, record, around).await
 }
 
@@ -67,7 +67,7 @@ pub(super) async fn redirect<D: Downstream>(
     let location = location.ok_or(ProxyError::downstream(Stage::Route, Reason::BadRequest))?;
     scratch.response.start(Version::Http11, redirect.status);
     scratch.response.fields.push(b"location", &location);
-    scratch.cors.apply(&mut scratch.response.fields);
+    scratch.settle_answer();
     rule.treatment.filters.on_response(&mut scratch.response);
     send(scratch, down, record, around).await
 }
@@ -87,7 +87,7 @@ pub(super) async fn denial<D: Downstream>(
             scratch.response.fields.push(name, value);
         }
     }
-    scratch.cors.apply(&mut scratch.response.fields);
+    scratch.settle_answer();
     send_body(scratch, down, record, body, around).await
 }
 

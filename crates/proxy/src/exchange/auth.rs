@@ -12,14 +12,14 @@ use self::asked::{Answer, Asked};
 use super::forward::forward;
 use super::{Downstream, Failed, Surroundings, answer};
 use crate::error::{ProxyError, Stage};
-use crate::filters::{Judgement, grant};
+use crate::filters::Judgement;
 use crate::reason::Reason;
 use crate::scratch::Scratch;
 use crate::tables::rule::CompiledAsk;
 use crate::telemetry::Record;
 use crate::timer::within;
 
-/// Asks. True if the request may pass, with what the service adds to it; else its answer was the client's.
+/// Asks. True if the request may pass, changed as the service says; else its answer was the client's.
 pub(super) async fn ask<D: Downstream>(
     around: &Surroundings<'_>,
     scratch: &mut Scratch,
@@ -40,8 +40,9 @@ pub(super) async fn ask<D: Downstream>(
     let Answer { head, body, trailers } = question(around, scratch, down, record, (ask, body)).await?;
     let none = Failed { status: 503, error: ProxyError::configuration(Reason::AuthFailed) };
     match ask.filter.judge(head, body, &trailers).ok_or(none)? {
-        Judgement::Granted { removed, set } => {
-            grant(&mut scratch.request.fields, &removed, &set);
+        Judgement::Granted(grant) => {
+            grant.apply(&mut scratch.request);
+            scratch.granted.extend(grant.answer);
             Ok(true)
         }
         Judgement::Refused(refusal) => {

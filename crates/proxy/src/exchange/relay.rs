@@ -229,7 +229,7 @@ impl<'a, D: Downstream, E: Endpoint> Relay<'a, D, E> {
         }
         self.scratch.outgoing.answered();
         self.scratch.response.strip_hop_by_hop();
-        self.scratch.cors.apply(&mut self.scratch.response.fields);
+        self.scratch.settle_answer();
         rule.filters.on_response(&mut self.scratch.response);
         backend.filters.on_response(&mut self.scratch.response);
         self.record.status = self.scratch.response.status();

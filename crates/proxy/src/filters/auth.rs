@@ -11,6 +11,8 @@ use portcullis_http1::{Fields, HeadError, RequestHead, ResponseHead};
 use portcullis_model::{AuthProtocol, ExternalAuth, HeaderName, HeaderValue};
 use portcullis_routing::{PathError, canonical_path};
 
+use super::query::QueryChanges;
+
 /// An ExternalAuth filter of which everything is settled that does not depend on the request.
 #[derive(Debug)]
 pub(crate) struct CompiledAuth {
@@ -22,14 +24,41 @@ pub(crate) struct CompiledAuth {
 
 /// What an answer means.
 pub(crate) enum Judgement {
-    /// The request may pass, with these changes of its headers.
-    Granted {
-        removed: Vec<HeaderName>,
-        /// With true it stands beside others of its name, else in their place.
-        set: Vec<(HeaderName, HeaderValue, bool)>,
-    },
+    /// The request may pass.
+    Granted(Grant),
     /// It may not.
     Refused(Refusal),
+}
+
+/// What becomes of a request that may pass, and of the answer to it.
+#[derive(Debug, Default)]
+pub(crate) struct Grant {
+    pub(crate) removed: Vec<HeaderName>,
+    pub(crate) changed: Vec<HeaderChange>,
+    pub(crate) query: QueryChanges,
+    /// Of the client's answer, whoever gives it.
+    pub(crate) answer: Vec<HeaderChange>,
+}
+
+/// A field, and what becomes of others of its name.
+#[derive(Debug)]
+pub(crate) struct HeaderChange {
+    pub(crate) name: HeaderName,
+    pub(crate) value: HeaderValue,
+    pub(crate) place: Place,
+}
+
+/// Where a field goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Beside others of its name.
+    Beside,
+    /// In their place.
+    Instead,
+    /// Where there is no other.
+    IfAbsent,
+    /// In the place of others, if there are any.
+    IfPresent,
 }
 
 /// What the client is answered whose request may not pass.
@@ -76,15 +105,23 @@ impl CompiledAuth {
     }
 }
 
-/// Changes the headers of a request that may pass.
-pub(crate) fn grant(fields: &mut Fields, removed: &[HeaderName], set: &[(HeaderName, HeaderValue, bool)]) {
-    for name in removed {
-        fields.remove(name.as_str().as_bytes());
+impl Grant {
+    pub(crate) fn apply(&self, request: &mut RequestHead) {
+        for name in &self.removed {
+            request.fields.remove(name.as_str().as_bytes());
+        }
+        self.changed.iter().for_each(|change| change.apply(&mut request.fields));
+        self.query.apply(request);
     }
-    for (name, value, beside) in set {
-        match beside {
-            true => fields.push(name.as_str().as_bytes(), value.as_bytes()),
-            false => fields.set(name.as_str().as_bytes(), value.as_bytes()),
+}
+
+impl HeaderChange {
+    pub(crate) fn apply(&self, fields: &mut Fields) {
+        let (name, value) = (self.name.as_str().as_bytes(), self.value.as_bytes());
+        match (self.place, fields.get(name).is_some()) {
+            (Place::Beside, _) | (Place::IfAbsent, false) => fields.push(name, value),
+            (Place::Instead, _) | (Place::IfPresent, true) => fields.set(name, value),
+            (Place::IfAbsent, true) | (Place::IfPresent, false) => {}
         }
     }
 }

@@ -15,7 +15,10 @@ use crate::support::{Backend, Gateway, Rules, Running};
 
 /// A field of a message: a length-delimited one.
 fn field(tag: u8, content: &[u8]) -> Vec<u8> {
-    [&[tag << 3 | 2, u8::try_from(content.len()).unwrap()], content].concat()
+    let (low, high) = (content.len() % 128, u8::try_from(content.len() / 128).unwrap());
+    let low = u8::try_from(low).unwrap();
+    let length = if high == 0 { vec![low] } else { vec![low | 0x80, high] };
+    [&[tag << 3 | 2][..], &length, content].concat()
 }
 
 fn number(tag: u8, value: u8) -> Vec<u8> {
@@ -26,6 +29,12 @@ fn header(key: &str, value: &str, append: bool) -> Vec<u8> {
     let pair = [field(1, key.as_bytes()), field(2, value.as_bytes())].concat();
     let append = if append { field(2, &number(1, 1)) } else { Vec::new() };
     [field(1, &pair), append].concat()
+}
+
+/// With `append_action` instead.
+fn placed(key: &str, value: &str, action: u8) -> Vec<u8> {
+    let pair = [field(1, key.as_bytes()), field(2, value.as_bytes())].concat();
+    [field(1, &pair), number(3, action)].concat()
 }
 
 fn varint(bytes: &[u8]) -> (usize, usize) {
@@ -152,6 +161,68 @@ fn a_grant_changes_the_requests_headers() {
     }
     let headers: Vec<_> = all(http, 3).into_iter().map(|entry| (at(entry, &[1]), at(entry, &[2]))).collect();
     assert!(headers.contains(&(b"cookie", b"k=v")) && headers.contains(&(b"x-user", b"root")));
+}
+
+/// `HeaderValueOption.append_action`: what becomes of a header that is there, and of one that is not.
+#[test]
+fn headers_go_where_their_action_says() {
+    const IF_ABSENT: u8 = 1;
+    const OVERWRITE: u8 = 2;
+    const IF_PRESENT: u8 = 3;
+    let headers = [
+        placed("x-user", "ann", IF_ABSENT),
+        placed("x-new", "1", IF_ABSENT),
+        placed("x-more", "b", IF_PRESENT),
+        placed("x-none", "1", IF_PRESENT),
+        placed("x-gone", "2", OVERWRITE),
+        placed("x-other", "1", OVERWRITE),
+    ];
+    let granted = headers.iter().flat_map(|header| field(2, header)).collect::<Vec<u8>>();
+    let (service, _) = service([field(1, b""), field(3, &granted)].concat(), "0");
+    let web = web();
+    let head = ask(&guarded(&[], 0, &web, &service)).body;
+    for (name, values) in [
+        ("x-user", &["root"][..]),
+        ("x-new", &["1"]),
+        ("x-more", &["b"]),
+        ("x-none", &[]),
+        ("x-gone", &["2"]),
+        ("x-other", &["1"]),
+    ] {
+        assert_eq!(fields(&head, name), values, "{name}");
+    }
+}
+
+/// `OkHttpResponse`: parameters of the query are set and removed, and the client's answer gets headers, whoever gives it.
+#[test]
+fn a_grant_changes_the_query_and_the_answer() {
+    let parameter = |key: &str, value: &str| [field(1, key.as_bytes()), field(2, value.as_bytes())].concat();
+    let granted = [
+        field(6, &header("set-cookie", "a=1", false)),
+        field(6, &placed("set-cookie", "b=2", 0)),
+        field(6, &header("x-why", "yes", true)),
+        field(6, &placed("content-length", "0", 2)),
+        field(6, &placed("transfer-encoding", "chunked", 2)),
+        field(7, &parameter("b", "x&y")),
+        field(7, &parameter("new", "1")),
+        field(8, b"gone"),
+    ]
+    .concat();
+    let (service, _) = service([field(1, b""), field(3, &granted)].concat(), "0");
+    let web = web();
+    let running = guarded(&[], 0, &web, &service);
+    let mut client = running.client();
+    for _ in 0..2 {
+        client.send("GET /a?gone=1&b=c&b=d HTTP/1.1\r\nHost: x.test\r\n\r\n");
+        let answer = client.answer();
+        assert!(answer.body.starts_with("GET /a?b=x%26y&new=1 HTTP/1.1\r\n"), "{}", answer.body);
+        let named = |name: &str| {
+            let named = answer.headers.iter().filter(|(found, _)| found == name);
+            named.map(|(_, value)| value.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(named("set-cookie"), ["a=1", "b=2"]);
+        assert_eq!((named("x-why"), named("transfer-encoding")), (vec!["yes".to_owned()], vec![]));
+    }
 }
 
 /// `DeniedHttpResponse` is the client's answer; without one it is 403.

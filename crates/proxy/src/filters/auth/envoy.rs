@@ -123,6 +123,21 @@ pub(super) struct Granted {
     pub(super) headers: Vec<HeaderOption>,
     #[prost(string, repeated, tag = "5")]
     pub(super) headers_to_remove: Vec<String>,
+    #[prost(message, repeated, tag = "6")]
+    pub(super) response_headers_to_add: Vec<HeaderOption>,
+    #[prost(message, repeated, tag = "7")]
+    pub(super) query_parameters_to_set: Vec<QueryParameter>,
+    #[prost(string, repeated, tag = "8")]
+    pub(super) query_parameters_to_remove: Vec<String>,
+}
+
+/// `config.core.v3.QueryParameter`.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct QueryParameter {
+    #[prost(string, tag = "1")]
+    pub(super) key: String,
+    #[prost(string, tag = "2")]
+    pub(super) value: String,
 }
 
 /// `config.core.v3.HeaderValueOption`.
@@ -130,8 +145,20 @@ pub(super) struct Granted {
 pub(super) struct HeaderOption {
     #[prost(message, optional, tag = "1")]
     pub(super) header: Option<Header>,
+    /// Goes before `append_action`.
     #[prost(message, optional, tag = "2")]
     pub(super) append: Option<Flag>,
+    #[prost(enumeration = "AppendAction", tag = "3")]
+    pub(super) append_action: i32,
+}
+
+/// `config.core.v3.HeaderValueOption.HeaderAppendAction`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
+pub(super) enum AppendAction {
+    AppendIfExistsOrAdd = 0,
+    AddIfAbsent = 1,
+    OverwriteIfExistsOrAdd = 2,
+    OverwriteIfExists = 3,
 }
 
 /// `config.core.v3.HeaderValue`.

@@ -11,10 +11,11 @@ use portcullis_model::{HeaderName, HeaderValue};
 use prost::Message;
 
 use super::envoy::{
-    Address, AskedRequest, AttributeContext, CheckRequest, CheckResponse, Denied, Header, HeaderOption,
-    HttpRequest, Peer, SocketAddress,
+    Address, AppendAction, AskedRequest, AttributeContext, CheckRequest, CheckResponse, Denied, Flag,
+    Granted, Header, HeaderOption, HttpRequest, Peer, SocketAddress,
 };
-use super::{Judgement, Refusal};
+use super::{Grant, HeaderChange, Judgement, Place, Refusal};
+use crate::filters::query::QueryChanges;
 
 /// The length of what stands before each message: a flag and the message's length.
 const PREFIX: usize = 5;
@@ -116,27 +117,44 @@ pub(super) fn judge(head: &ResponseHead, trailers: &Fields, body: &[u8]) -> Opti
     if status.unwrap_or_default().code != 0 {
         return Some(Judgement::Refused(refusal(&denied.unwrap_or_default())));
     }
-    let granted = granted.unwrap_or_default();
-    let removed = granted.headers_to_remove.iter().filter_map(|name| changed(name));
-    let set = granted.headers.iter().filter_map(|option| {
-        let (name, value) = field(option.header.as_ref()?)?;
-        changed(name.as_str()).map(|name| (name, value, option.append.unwrap_or_default().value))
-    });
-    Some(Judgement::Granted { removed: removed.collect(), set: set.collect() })
+    Some(Judgement::Granted(grant(&granted.unwrap_or_default())))
+}
+
+/// Source: `OkHttpResponse`. Headers of the request replace others of their name unless they say otherwise, those of the
+/// answer stand beside them.
+fn grant(granted: &Granted) -> Grant {
+    let of_request = |option: &HeaderOption| change(option, Place::Instead);
+    let of_answer = |option: &HeaderOption| change(option, Place::Beside);
+    let parameters = granted.query_parameters_to_set.iter();
+    Grant {
+        removed: granted.headers_to_remove.iter().filter_map(|name| changeable(name)).collect(),
+        changed: granted.headers.iter().filter_map(of_request).collect(),
+        query: QueryChanges {
+            set: parameters.map(|one| (one.key.clone(), one.value.clone())).collect(),
+            removed: granted.query_parameters_to_remove.clone(),
+        },
+        answer: granted.response_headers_to_add.iter().filter_map(of_answer).collect(),
+    }
+}
+
+fn change(option: &HeaderOption, otherwise: Place) -> Option<HeaderChange> {
+    let (name, value) = field(option.header.as_ref()?)?;
+    let place = match (option.append, option.append_action()) {
+        (Some(Flag { value: true }), _) => Place::Beside,
+        (Some(Flag { value: false }), _) | (None, AppendAction::OverwriteIfExistsOrAdd) => Place::Instead,
+        (None, AppendAction::AppendIfExistsOrAdd) => otherwise,
+        (None, AppendAction::AddIfAbsent) => Place::IfAbsent,
+        (None, AppendAction::OverwriteIfExists) => Place::IfPresent,
+    };
+    changeable(name.as_str()).map(|name| HeaderChange { name, value, place })
 }
 
 fn refusal(denied: &Denied) -> Refusal {
     let status = denied.status.as_ref().and_then(|status| u16::try_from(status.code).ok());
     let mut head = ResponseHead::new();
     head.start(Version::Http11, status.filter(|status| (300..=599).contains(status)).unwrap_or(403));
-    for (name, value) in
-        denied.headers.iter().filter_map(|HeaderOption { header, .. }| field(header.as_ref()?))
-    {
-        let known = Known::from_name(name.as_str().as_bytes());
-        if !known.is_some_and(|known| KnownSet::NOT_FORWARDED.contains(known)) {
-            head.fields.push(name.as_str().as_bytes(), value.as_bytes());
-        }
-    }
+    let changes = denied.headers.iter().filter_map(|option| change(option, Place::Beside));
+    changes.for_each(|change| change.apply(&mut head.fields));
     Refusal { head, body: denied.body.clone().into_bytes() }
 }
 
@@ -146,7 +164,7 @@ fn field(header: &Header) -> Option<(HeaderName, HeaderValue)> {
 }
 
 /// A header that the service may change: neither where the request goes nor how it is framed.
-fn changed(name: &str) -> Option<HeaderName> {
+fn changeable(name: &str) -> Option<HeaderName> {
     let known = Known::from_name(name.as_bytes());
     let kept = known.is_some_and(|known| {
         KnownSet::NOT_FORWARDED.contains(known) || matches!(known, Known::Host | Known::ContentLength)

@@ -5,7 +5,7 @@ use portcullis_http1::{
 };
 use portcullis_model::{HeaderName, HeaderValue};
 
-use super::{Judgement, Refusal};
+use super::{Grant, HeaderChange, Judgement, Place, Refusal};
 
 /// Fields of the service's answer that speak of that answer and its connection, or name a host.
 const ABOUT_THE_ANSWER: KnownSet = KnownSet::of(&[
@@ -81,12 +81,13 @@ pub(super) fn judge(head: ResponseHead, body: Vec<u8>, listed: &[HeaderName]) ->
             continue;
         };
         if is_adopted(&name, known, listed) {
-            granted.push((name, value, true));
+            granted.push(HeaderChange { name, value, place: Place::Beside });
         }
     }
-    let replaced = granted.iter().map(|(name, ..)| name);
+    let replaced = granted.iter().map(|change| &change.name);
     let claimed = listed.iter().filter(|name| is_listable(Known::from_name(name.as_str().as_bytes())));
-    Judgement::Granted { removed: replaced.chain(claimed).cloned().collect(), set: granted }
+    let removed = replaced.chain(claimed).cloned().collect();
+    Judgement::Granted(Grant { removed, changed: granted, ..Grant::default() })
 }
 
 fn is_adopted(name: &HeaderName, known: Option<Known>, listed: &[HeaderName]) -> bool {
