@@ -72,7 +72,7 @@ pub(crate) async fn serve(
         };
         match incoming {
             Some(incoming) => start(&worker, &port, &unproven, incoming),
-            None if drain(&worker, &endpoint, &mut closing).await => {}
+            None if drain(&worker, &port, &unproven, &endpoint, &mut closing).await => {}
             None => return Ok(()),
         }
     }
@@ -80,7 +80,13 @@ pub(crate) async fn serve(
 
 /// Lets connections end, which see for themselves that they have to; a proxy that drains knows how long itself. True if
 /// the port is served again.
-async fn drain(worker: &Worker, endpoint: &Endpoint, closing: &mut watch::Receiver<bool>) -> bool {
+async fn drain(
+    worker: &Rc<Worker>,
+    port: &Arc<OpenPort>,
+    unproven: &Rc<Unproven>,
+    endpoint: &Endpoint,
+    closing: &mut watch::Receiver<bool>,
+) -> bool {
     let limit = worker.shared.options.limits.revoked_client_time;
     let too_late = async {
         match worker.draining() {
@@ -88,15 +94,15 @@ async fn drain(worker: &Worker, endpoint: &Endpoint, closing: &mut watch::Receiv
             false => tokio::time::sleep(limit).await,
         }
     };
-    let refusing = async {
+    let accepting = async {
         while let Some(incoming) = endpoint.accept().await {
-            incoming.refuse();
+            start(worker, port, unproven, incoming);
         }
     };
     tokio::select! {
         () = endpoint.wait_idle() => false,
         () = too_late => false,
-        () = refusing => false,
+        () = accepting => false,
         Ok(_) = closing.wait_for(|closing| !*closing) => true,
     }
 }
@@ -132,6 +138,11 @@ fn transport(limits: &Limits) -> TransportConfig {
 }
 
 fn start(worker: &Rc<Worker>, port: &Arc<OpenPort>, unproven: &Rc<Unproven>, incoming: Incoming) {
+    // The configuration is known before the command that follows from it.
+    let serves = worker.config().port(&port.address).is_some_and(|served| served.quic);
+    if worker.draining() || !serves {
+        return incoming.refuse();
+    }
     let limits = &worker.shared.options.limits;
     let is_proven = incoming.remote_address_validated();
     if !is_proven && unproven.0.get() >= limits.quic_handshakes && incoming.may_retry() {

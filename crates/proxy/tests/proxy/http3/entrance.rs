@@ -79,6 +79,18 @@ fn an_unknown_server_name_is_refused() {
     eventually(|| running.metrics().contains(counted).then_some(()));
 }
 
+/// Where the socket has every address of the machine, too: clients take no packets from another (RFC 9000 §9).
+#[test]
+fn answers_come_from_the_address_that_was_asked() {
+    let (backend, authority) = (Backend::named("web"), Authority::new());
+    for (any, asked) in [("0.0.0.0", "127.0.0.2"), ("::", "::1")] {
+        let running = Running::start(&gateway(&authority, &backend).at_any(any.parse().unwrap()));
+        let address = (asked.parse::<std::net::IpAddr>().unwrap(), running.quic().port()).into();
+        let client = Http3::connect(address, "a.test", authority.client(&["h3"])).unwrap();
+        assert_eq!(client.get("a.test", "/").status, 200, "{asked}");
+    }
+}
+
 /// A large hello, as one with a post-quantum key share and more comes, is more than a datagram.
 #[test]
 fn a_hello_of_several_datagrams_is_read_whole() {

@@ -1,7 +1,7 @@
 //! A client of HTTP/3: another implementation of it (`h3`) for what is valid, and bytes on QUIC streams for the rest.
 
 use std::future::poll_fn;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
@@ -42,8 +42,11 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-fn socket() -> UdpSocket {
-    UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()
+/// A socket for a server of this family.
+fn socket(server: SocketAddr) -> UdpSocket {
+    let any: IpAddr =
+        if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    UdpSocket::bind((any, 0)).unwrap()
 }
 
 /// A QUIC connection to a listener.
@@ -53,7 +56,8 @@ async fn quic(
     config: ClientConfig,
 ) -> Result<(Endpoint, quinn::Connection), ConnectionError> {
     let config = Arc::new(QuicClientConfig::try_from(config).unwrap());
-    let endpoint = Endpoint::new(Default::default(), None, socket(), Arc::new(quinn::TokioRuntime)).unwrap();
+    let endpoint =
+        Endpoint::new(Default::default(), None, socket(address), Arc::new(quinn::TokioRuntime)).unwrap();
     let mut config = quinn::ClientConfig::new(config);
     let mut transport = quinn::TransportConfig::default();
     transport.max_idle_timeout(Some(VarInt::from_u32(10_000).into()));
@@ -95,9 +99,37 @@ impl Http3 {
         body: &[u8],
         trailers: Option<HeaderMap>,
     ) -> Result<Answer, h3::error::StreamError> {
+        self.run(self.exchanged(request, body, trailers))
+    }
+
+    /// The same while the client's port changes again and again; and how often it did.
+    pub(crate) fn exchange_moving(&self, request: Request<()>, body: &[u8]) -> (Answer, usize) {
+        let moves = std::cell::Cell::new(0);
+        let moving = async {
+            loop {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                self.endpoint.rebind(socket(self.quic.remote_address())).unwrap();
+                moves.set(moves.get() + 1);
+            }
+        };
+        let answer = self.run(async {
+            tokio::select! {
+                answer = self.exchanged(request, body, None) => answer.unwrap(),
+                () = moving => unreachable!(),
+            }
+        });
+        (answer, moves.get())
+    }
+
+    fn exchanged(
+        &self,
+        request: Request<()>,
+        body: &[u8],
+        trailers: Option<HeaderMap>,
+    ) -> impl Future<Output = Result<Answer, h3::error::StreamError>> + use<> {
         let mut requests = self.requests.clone();
         let body = Bytes::copy_from_slice(body);
-        self.run(async move {
+        async move {
             let stream = requests.send_request(request).await?;
             let (mut send, mut receive) = stream.split();
             let sending = async move {
@@ -122,7 +154,7 @@ impl Http3 {
             let (sent, received) = tokio::join!(sending, receiving);
             let _: Result<(), h3::error::StreamError> = sent; // an answer may come before the request's end
             received
-        })
+        }
     }
 
     pub(crate) fn get(&self, host: &str, path: &str) -> Answer {
@@ -146,7 +178,8 @@ impl Http3 {
 
     /// Goes on at another port, as behind a NAT that has forgotten it.
     pub(crate) fn rebind(&self) {
-        self.run(async { self.endpoint.rebind(socket()).unwrap() });
+        let socket = socket(self.quic.remote_address());
+        self.run(async { self.endpoint.rebind(socket).unwrap() });
     }
 
     /// Whether a ticket for this name allows requests before the handshake.
