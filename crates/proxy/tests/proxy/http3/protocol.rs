@@ -1,11 +1,20 @@
 //! Clients that break HTTP/3, and those that only make work.
 
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+use h2::server::Builder;
+use http::Response;
+use portcullis_proxy::Bytes;
 use quinn::VarInt;
 
 use super::{connect, gateway};
-use crate::support::http3::{Http3, frame, section};
-use crate::support::tls::Authority;
-use crate::support::{Backend, Running, eventually};
+use crate::support::http2_backend::{Asked, Http2Backend};
+use crate::support::http3::{Http3, STREAM_WINDOW, frame, section};
+use crate::support::tls::{Authority, http3};
+use crate::support::{Backend, Gateway, Rules, Running, eventually};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -164,6 +173,43 @@ fn a_body_of_another_length_than_said_is_answered_with_400() {
     eventually(|| running.metrics().contains(bad).then_some(()));
 }
 
+/// What a client asks for and does not read waits in windows, and nowhere else.
+#[test]
+fn an_answer_that_nobody_reads_holds_no_more_than_its_windows() {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&sent);
+    let backend = Http2Backend::handling(&Builder::new(), move |mut asked: Asked| {
+        let counted = Arc::clone(&counted);
+        async move {
+            let mut answer = asked.respond.send_response(Response::new(()), false).unwrap();
+            loop {
+                answer.reserve_capacity(64 << 10);
+                let Some(Ok(room)) = poll_fn(|cx| answer.poll_capacity(cx)).await else { return };
+                answer.send_data(vec![0; room].into(), false).unwrap();
+                counted.fetch_add(room, Relaxed);
+            }
+        }
+    });
+    let authority = Authority::new();
+    let gateway = Gateway::new()
+        .listener("a.test", http3(authority.https(&["a.test"])), Rules::new().to("/", "web-h2c"))
+        .backend("web-h2c", &[backend.address]);
+    let running = Running::limited(&gateway, |limits| limits.h3_send_bytes = Bytes(64 << 10));
+    let client = connect(&running, &authority);
+    let _unread = client.unread(&frame(HEADERS, &section(&GET)));
+    let mut before = 0;
+    let settled = loop {
+        client.run(async { tokio::time::sleep(std::time::Duration::from_millis(300)).await });
+        let now = sent.load(Relaxed);
+        if now > 0 && now == before {
+            break now;
+        }
+        before = now;
+    };
+    let taken = STREAM_WINDOW as usize;
+    assert!((taken..taken + (1 << 20)).contains(&settled), "{settled}");
+}
+
 /// A client that asks for nothing is told to go, though it keeps its connection alive.
 #[test]
 fn idle_connections_are_closed() {
@@ -173,6 +219,24 @@ fn idle_connections_are_closed() {
     });
     let client = connect(&running, &authority);
     assert_eq!(client.closed_with(), 0x100);
+}
+
+/// Whoever begins a handshake and says no more holds nothing for long.
+#[test]
+fn a_handshake_that_never_ends_is_ended() {
+    let (backend, authority) = (Backend::named("web"), Authority::new());
+    let running = Running::limited(&gateway(&authority, &backend), |limits| {
+        limits.head_timeout = std::time::Duration::from_millis(200);
+    });
+    let socket = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    for datagram in Http3::hello("a.test", authority.client(&["h3"])) {
+        socket.send_to(&datagram, running.quic()).unwrap();
+    }
+    let ended = |page: &String| {
+        page.contains("portcullis_refused_total{reason=\"client_timeout\"} 1\n")
+            && page.contains("portcullis_connections_open 0\n")
+    };
+    eventually(|| Some(running.metrics()).filter(ended));
 }
 
 /// While there are many handshakes of clients whose address may be forged, clients are asked to show theirs (Retry).

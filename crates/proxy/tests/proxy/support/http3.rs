@@ -15,6 +15,9 @@ use super::PATIENCE;
 
 type Requests = h3::client::SendRequest<h3_quinn::OpenStreams, Bytes>;
 
+/// How much of an answer the client takes without reading it, in bytes.
+pub(crate) const STREAM_WINDOW: u32 = 1 << 20;
+
 /// A connection.
 pub(crate) struct Http3 {
     runtime: Runtime,
@@ -60,6 +63,7 @@ async fn quic(
         Endpoint::new(Default::default(), None, socket(address), Arc::new(quinn::TokioRuntime)).unwrap();
     let mut config = quinn::ClientConfig::new(config);
     let mut transport = quinn::TransportConfig::default();
+    transport.stream_receive_window(VarInt::from_u32(STREAM_WINDOW));
     transport.max_idle_timeout(Some(VarInt::from_u32(10_000).into()));
     transport.keep_alive_interval(Some(std::time::Duration::from_millis(20)));
     config.transport_config(Arc::new(transport));
@@ -83,6 +87,23 @@ impl Http3 {
         };
         runtime.spawn(async move { poll_fn(|cx| driver.poll_close(cx)).await });
         Ok(Http3 { runtime, endpoint, quic, requests })
+    }
+
+    /// The datagrams with which a client begins.
+    pub(crate) fn hello(name: &str, config: ClientConfig) -> Vec<Vec<u8>> {
+        let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        server.set_read_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
+        let address = server.local_addr().unwrap();
+        let name = name.to_owned();
+        std::thread::spawn(move || {
+            let connecting =
+                async { tokio::time::timeout(PATIENCE / 10, quic(address, &name, config)).await };
+            drop(runtime().block_on(connecting));
+        });
+        let mut buffer = [0; 2048];
+        let datagrams =
+            std::iter::from_fn(|| server.recv(&mut buffer).ok().map(|read| buffer[..read].to_vec()));
+        datagrams.take(2).collect() // one is too small for a post-quantum key share
     }
 
     /// A connection on which the client has said nothing of HTTP/3.
@@ -168,6 +189,16 @@ impl Http3 {
             send.write_all(bytes).await.unwrap();
             send.finish().unwrap();
             receive.read_to_end(1 << 20).await
+        })
+    }
+
+    /// Sends bytes on a stream whose answer nobody reads.
+    pub(crate) fn unread(&self, bytes: &[u8]) -> (quinn::SendStream, quinn::RecvStream) {
+        self.run(async {
+            let (mut send, receive) = self.quic.open_bi().await.unwrap();
+            send.write_all(bytes).await.unwrap();
+            send.finish().unwrap();
+            (send, receive)
         })
     }
 
