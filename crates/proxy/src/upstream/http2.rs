@@ -69,7 +69,8 @@ impl Settings {
             streams: limits.upstream_h2_streams,
             window: size(limits.upstream_h2_window_bytes.0),
             connection_window: size(limits.upstream_h2_connection_window_bytes.0),
-            head: size(limits.upstream_head_bytes.0),
+            // `h2` counts 32 bytes more for each field (RFC 9113 §10.5.1) than our limit does, which is looked at after it.
+            head: size(limits.upstream_head_bytes.0.saturating_mul(2)),
             idle_timeout: limits.upstream_h2_idle_timeout,
             ping: limits.upstream_h2_ping,
             ping_timeout: limits.upstream_h2_ping_timeout,

@@ -14,7 +14,7 @@ use portcullis_model::Retry;
 
 use crate::support::http2::{Http2, frame, get, run, whole};
 use crate::support::http2_backend::{Asked, Http2Backend, requests};
-use crate::support::{Gateway, Rules, Running, eventually};
+use crate::support::{Backend, Gateway, Rules, Running, eventually};
 
 fn gateway(backends: &[&Http2Backend]) -> Gateway {
     let addresses: Vec<_> = backends.iter().map(|backend| backend.address).collect();
@@ -74,6 +74,51 @@ fn answers_without_a_body_have_an_end_for_http1_clients() {
         client.send("GET /304 HTTP/1.1\r\nHost: a\r\nIf-None-Match: x\r\n\r\n");
         let answer = client.answer();
         assert_eq!((answer.status, answer.header("content-length")), (304, Some("12")));
+    }
+}
+
+/// The head of an answer meets one limit, whatever the version counts for each field.
+#[test]
+fn large_heads_of_answers_meet_the_same_limit_as_over_http1() {
+    /// Fields that take so many KiB as lines.
+    fn lines(fields: usize, kib: usize) -> impl Iterator<Item = (String, String)> {
+        (0..fields).map(move |number| (format!("x-{number:03}"), "x".repeat((kib << 10) / fields - 9)))
+    }
+    fn wish(path: &str) -> (usize, usize) {
+        let (fields, kib) = path[1..].split_once('/').unwrap();
+        (fields.parse().unwrap(), kib.parse().unwrap())
+    }
+    let http2 = Http2Backend::handling(&default(), |mut asked: Asked| async move {
+        let (fields, kib) = wish(asked.request.uri().path());
+        let response =
+            lines(fields, kib).fold(Response::builder(), |head, (name, value)| head.header(name, value));
+        asked.respond.send_response(response.body(()).unwrap(), true).unwrap();
+    });
+    let http1 = Backend::scripted(|connection| {
+        while let Some(head) = connection.request() {
+            let (fields, kib) = wish(head.split(' ').nth(1).unwrap());
+            let lines: String =
+                lines(fields, kib).map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            connection.write(format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{lines}\r\n"));
+        }
+    });
+    let gateway = Gateway::new()
+        .http("one.test", Rules::new().to("/", "web"))
+        .http("two.test", Rules::new().to("/", "web-h2c"))
+        .backend("web", &[http1.address])
+        .backend("web-h2c", &[http2.address]);
+    let running = Running::start(&gateway);
+    for host in ["one.test", "two.test"] {
+        for (path, status) in [
+            ("/1/60", 200),
+            ("/200/60", 200),
+            ("/1/65", 502),
+            ("/200/65", 502),
+            ("/1/200", 502),
+            ("/1/1", 200),
+        ] {
+            assert_eq!(running.client().get(host, path).status, status, "{path} of {host}");
+        }
     }
 }
 
@@ -379,7 +424,7 @@ fn nobody_there_is_503_for_all_who_wait() {
 
 #[test]
 fn an_endpoint_that_speaks_something_else_is_502() {
-    let backend = crate::support::Backend::scripted(|connection| {
+    let backend = Backend::scripted(|connection| {
         connection.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
         connection.rest();
     });

@@ -87,6 +87,9 @@ fn answers_without_a_body_end_with_their_head() {
         while let Some(head) = connection.request() {
             let answer = match head.split(' ').next() {
                 Some("HEAD") => "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
+                _ if !fields(&head, "if-none-match").is_empty() => {
+                    "HTTP/1.1 304 Not Modified\r\nContent-Length: 12\r\n\r\n"
+                }
                 _ => "HTTP/1.1 204 No Content\r\n\r\n",
             };
             connection.write(answer);
@@ -99,6 +102,50 @@ fn answers_without_a_body_end_with_their_head() {
     assert_eq!((head.status, head.head["content-length"].to_str().unwrap(), head.text()), (200, "5", ""));
     let empty = client.get("a.test", "/");
     assert_eq!((empty.status, empty.text()), (204, ""));
+    let mut conditional = request("GET", "a.test", "/");
+    conditional.headers_mut().insert("if-none-match", "x".parse().unwrap());
+    let unchanged = client.exchange(conditional, b"", None).unwrap();
+    assert_eq!((unchanged.status, unchanged.text()), (304, ""));
+    assert_eq!(unchanged.head["content-length"], "12");
+    assert_eq!(client.get("a.test", "/").status, 204, "the connection lives");
+}
+
+/// One meaning for every version: Host as it came, the canonical path, the limit of heads, and shares that fail.
+#[test]
+fn a_request_means_what_it_means_over_the_other_versions() {
+    let (backend, authority) = (Backend::named("web"), Authority::new());
+    let rules = Rules::new().to("/", "web").to("/empty", "empty");
+    let gateway = Gateway::new()
+        .listener("a.test", http3(authority.https(&["a.test"])), rules)
+        .backend("web", &[backend.address])
+        .backend("empty", &[]);
+    let running = Running::start(&gateway);
+    let client = connect(&running, &authority);
+    for (asked, forwarded) in [
+        ("/empty/../adm", "/adm"),
+        ("/empty/%2e%2E/adm", "/adm"),
+        ("/x/..%2fadm", "/x/..%2Fadm"),
+        ("//adm?a=/../b", "//adm?a=/../b"),
+    ] {
+        assert_eq!(client.get("A.test:8443", asked).status, 200, "{asked}");
+        let head = backend.head();
+        assert!(head.starts_with(&format!("GET {forwarded} HTTP/1.1\r\n")), "{asked} is {head}");
+        assert_eq!(fields(&head, "host"), ["A.test:8443"]);
+    }
+    assert_eq!(client.get("a.test", "/x/../empty").status, 503);
+    assert_eq!(client.get("a.test", "/%zz").status, 400);
+    // Whole, and in fields of which each costs more than its text.
+    for (fields, kib, status) in [(1, 60, 200), (1, 65, 431), (1, 100, 431), (200, 60, 200), (200, 65, 431)] {
+        let mut large = request("GET", "a.test", "/");
+        for number in 0..fields {
+            let name: http::HeaderName = format!("x-{number:03}").parse().unwrap();
+            let text = "x".repeat((kib << 10) / fields - 9);
+            large.headers_mut().insert(name, text.parse().unwrap());
+        }
+        let answer = client.exchange(large, b"", None).unwrap();
+        assert_eq!(answer.status, status, "{kib} KiB in {fields}");
+    }
+    assert_eq!(client.get("a.test", "/").status, 200, "the connection lives");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use bytes::Bytes;
 use quinn::{RecvStream, SendStream, WriteError};
 
-use super::Shared;
 use super::frame::{Code, Header, kind, number, write_header, write_number};
+use super::{Shared, section};
 use crate::buffers::READ;
 use crate::limits::Limits;
 
@@ -41,7 +41,9 @@ impl Control {
     pub(super) fn new(stream: SendStream, limits: &Limits) -> Control {
         let (mut out, mut settings) = (Vec::new(), Vec::new());
         write_number(&mut settings, MAX_FIELD_SECTION_SIZE);
-        write_number(&mut settings, limits.head_bytes.0 as u64);
+        // Clients count 32 bytes more for each field (RFC 9114 §4.2.2) than our limit does: they are told what is taken
+        // in, lest they keep back what would be served.
+        write_number(&mut settings, section::largest(limits) as u64);
         write_number(&mut out, CONTROL);
         write_header(&mut out, kind::SETTINGS, settings.len());
         out.extend_from_slice(&settings);

@@ -9,8 +9,9 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use h2::client::ResponseFuture;
 use h2::{Reason as Code, RecvStream, SendStream};
+use http::HeaderMap;
 use http::response::Parts;
-use portcullis_http1::{Framing, Version};
+use portcullis_http1::{Framing, HeadLimits, Version};
 
 use super::{Endpoint, Passed, Wire};
 use crate::error::{ProxyError, Replay, Stage};
@@ -25,7 +26,8 @@ use crate::upstream::{self, LocalTarget, Place};
 pub(in crate::exchange) struct Http2 {
     place: Place,
     target: Rc<LocalTarget>,
-    max_fields: usize,
+    /// Of an answer's head.
+    limits: HeadLimits,
     stream: Option<SendStream<Bytes>>,
     sent: bool,
     answer: Answer,
@@ -46,7 +48,7 @@ impl Http2 {
         Http2 {
             place,
             target,
-            max_fields: limits.head_fields,
+            limits: HeadLimits { block: limits.upstream_head_bytes.0, fields: limits.head_fields },
             stream: None,
             sent: false,
             answer: Answer::None,
@@ -68,7 +70,7 @@ impl Http2 {
         let malformed = malformed(Stage::ReceiveAnswer);
         let status = parts.status.as_u16();
         // HTTP/2 has no other protocol to switch to (RFC 9113 §8.6).
-        if status == 101 || parts.headers.len() > self.max_fields {
+        if status == 101 || is_too_large(&parts.headers, self.limits) {
             return Err(malformed);
         }
         scratch.response.start(Version::Http2, status);
@@ -79,6 +81,12 @@ impl Http2 {
         finished.map_err(|_| malformed)?;
         Ok(scratch.response.framing())
     }
+}
+
+/// Whether fields are more, or more text, than a head of HTTP/1 may have: lines with their ends.
+fn is_too_large(headers: &HeaderMap, limits: HeadLimits) -> bool {
+    let lines = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    headers.len() > limits.fields || lines.sum::<usize>() > limits.block
 }
 
 impl Endpoint for Http2 {
