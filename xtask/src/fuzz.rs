@@ -19,6 +19,9 @@ const CARGO_FUZZ: &str = "0.13.2";
 /// forbids, and all targets are one package, whose dependencies it would instrument for the better part of an hour.
 const BUILD: [&str; 4] = ["--sanitizer", "none", "--codegen-units", "16"];
 
+/// How inputs are added to those that are kept: the fewest that together take every edge, however often.
+const MERGE: [&str; 3] = ["-set_cover_merge=1", "-use_counters=0", "-verbosity=0"];
+
 /// What targets begin with beside their corpora: files from the workspace's root.
 const SEEDS: [(&str, &str); 2] = [("resolve", "examples"), ("yaml", "examples")];
 
@@ -99,7 +102,7 @@ impl Fuzzed {
         println!("{progress}; the corpus here: {}", size(&self.corpus));
         if options.keep {
             let mut merge = self.command();
-            process::run(merge.args(["-merge=1", "-verbosity=0"]).arg(&self.committed).arg(&self.corpus))?;
+            process::run(merge.args(MERGE).arg(&self.committed).arg(&self.corpus))?;
             println!("the corpus that is kept: {}", size(&self.committed));
         }
         Ok(())

@@ -322,6 +322,15 @@ fn a_head_that_is_left_open_ends_the_connection() {
     }
 }
 
+/// CVE-2019-9518: frames of a body that bring nothing.
+#[test]
+fn a_flood_of_empty_data_frames_ends_the_connection() {
+    let backend = Backend::silent();
+    let running = Running::start(&Gateway::to(backend.address));
+    let bytes = [preface(), frame(1, 4, 1, GET), frame(0, 0, 1, b"").repeat(20_000)].concat();
+    assert_eq!(goaway(&shout(running.address(), &bytes)), Some(CALM));
+}
+
 #[test]
 fn floods_of_control_frames_end_the_connection() {
     let running = Running::start(&Gateway::new().http("", Rules::new()));
