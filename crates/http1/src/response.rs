@@ -149,6 +149,14 @@ impl ResponseHead {
         };
         Ok(())
     }
+
+    /// Makes it the 101 by which a server of HTTP/1.1 would have switched to a protocol, where a stream of HTTP/2 or 3
+    /// has become a tunnel for it (RFC 8441 §5).
+    pub fn finish_switch(&mut self, protocol: &[u8]) {
+        self.status = 101;
+        self.framing = framing::Framing::Tunnel;
+        self.upgrade = Some(self.fields.append(protocol));
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! What HTTP/2 needs on both sides: fields as `h2` has them, and as we do; signs of life.
 
 mod pulse;
+mod tunneled;
 
 use h2::Reason as Code;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use portcullis_http1::{Fields, Known, KnownSet, is_forbidden_trailer};
 
 pub(crate) use pulse::Pulse;
+pub(crate) use tunneled::Tunneled;
 
 /// The fields as `h2` takes them, but for one, and for those of a connection, which HTTP/2 cannot carry
 /// (RFC 9113 §8.2.2).

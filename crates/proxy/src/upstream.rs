@@ -15,7 +15,7 @@ pub(crate) use cluster::{Cluster, ClusterTargets, Target, Targets};
 pub(crate) use connect::Forbidden;
 pub(crate) use connection::{Upstream, UpstreamStream};
 pub(crate) use health::{EndpointSet, EndpointSets, Seen};
-pub(crate) use http2::{Place, failed};
+pub(crate) use http2::{Place, UpstreamTunnel, failed};
 pub(crate) use pool::{Connected, LocalTarget, Pools, Wish};
 pub(crate) use taken::Taken;
 pub(crate) use tls::{Identity, TlsClient};

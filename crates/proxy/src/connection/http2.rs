@@ -3,7 +3,6 @@
 mod downstream;
 mod guard;
 mod request;
-mod tunneled;
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;

@@ -140,6 +140,11 @@ impl Exchange<'_> {
                     endpoint.abandon(true);
                     return Ok(None);
                 }
+                if outcome.switched {
+                    let none = ProxyError::internal(Stage::RelayAnswer);
+                    let stream = endpoint.into_tunnel().ok_or(none)?;
+                    return Ok(Some(Ended::Switched(stream, InBuf::new(&worker.buffers))));
+                }
             }
         }
         Ok(Some(Ended::Answered))

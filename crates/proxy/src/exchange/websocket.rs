@@ -1,11 +1,27 @@
 //! The opening handshake of WebSockets, where we take it with the backend for a client that has none.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use portcullis_http1::{RequestHead, ResponseHead, Version};
+use portcullis_http1::{Known, RequestHead, ResponseHead, Version};
 use sha1::{Digest, Sha1};
 
 /// What both sides of a handshake know besides its key (RFC 6455 §1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// The name of the protocol, by which streams of HTTP/2 become tunnels for it (RFC 8441 §4).
+const WEBSOCKET: &str = "websocket";
+
+/// The protocol that a request wants to switch to, if that is WebSocket alone.
+pub(super) fn of(upgrade: &[u8]) -> Option<&'static str> {
+    upgrade.eq_ignore_ascii_case(WEBSOCKET.as_bytes()).then_some(WEBSOCKET)
+}
+
+/// Answers a request's key in the place of an endpoint of HTTP/2, which saw none.
+pub(super) fn settle(request: &RequestHead, response: &mut ResponseHead) {
+    response.fields.remove_known(Known::ContentLength); // a tunnel has no length
+    if let Some(key) = request.fields.get(b"sec-websocket-key") {
+        response.fields.set(b"sec-websocket-accept", accept(key).as_bytes());
+    }
+}
 
 /// Whether a 101 answers the handshake that it follows (RFC 6455 §4.1).
 ///

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::http2::UpstreamTunnel;
 use super::socket::Socket;
 use super::tls::{self, TlsStream};
 
@@ -17,11 +18,13 @@ pub(crate) struct Upstream {
     pub(crate) reused: bool,
 }
 
-/// A connection, in clear or over TLS.
+/// A connection, in clear or over TLS; or what stands for one.
 #[derive(Debug)]
 pub(crate) enum UpstreamStream {
     Clear(Socket),
     Tls(Box<TlsStream>),
+    /// A stream of HTTP/2 that has become a tunnel. It is never pooled.
+    Tunnel(Box<UpstreamTunnel>),
 }
 
 impl UpstreamStream {
@@ -30,7 +33,7 @@ impl UpstreamStream {
     pub(crate) fn seems_idle(&self) -> bool {
         match self {
             UpstreamStream::Clear(socket) => socket.seems_idle(),
-            UpstreamStream::Tls(_) => true,
+            UpstreamStream::Tls(_) | UpstreamStream::Tunnel(_) => true,
         }
     }
 
@@ -42,21 +45,23 @@ impl UpstreamStream {
                 matches!(received, Err(rustix::io::Errno::AGAIN))
             }
             UpstreamStream::Tls(stream) => tls::is_idle(stream),
+            UpstreamStream::Tunnel(_) => false,
         }
     }
 
     /// Closes the connection with a reset, as far as its kind has one.
-    pub(crate) fn reset(self) {
-        match &self {
+    pub(crate) fn reset(mut self) {
+        match &mut self {
             UpstreamStream::Clear(socket) => socket.end_with_reset(),
             UpstreamStream::Tls(stream) => stream.get_ref().0.end_with_reset(),
+            UpstreamStream::Tunnel(tunnel) => tunnel.stream.reset(),
         }
     }
 
     /// Whether the endpoint chose HTTP/2 (RFC 7301).
     pub(super) fn chose_http2(&self) -> bool {
         match self {
-            UpstreamStream::Clear(_) => false,
+            UpstreamStream::Clear(_) | UpstreamStream::Tunnel(_) => false,
             UpstreamStream::Tls(stream) => stream.get_ref().1.alpn_protocol() == Some(b"h2"),
         }
     }
@@ -72,6 +77,7 @@ impl AsyncRead for UpstreamStream {
         match self.get_mut() {
             UpstreamStream::Clear(socket) => Pin::new(socket).poll_read(cx, buf),
             UpstreamStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            UpstreamStream::Tunnel(tunnel) => Pin::new(&mut tunnel.stream).poll_read(cx, buf),
         }
     }
 }
@@ -81,6 +87,7 @@ impl AsyncWrite for UpstreamStream {
         match self.get_mut() {
             UpstreamStream::Clear(socket) => Pin::new(socket).poll_write(cx, buf),
             UpstreamStream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+            UpstreamStream::Tunnel(tunnel) => Pin::new(&mut tunnel.stream).poll_write(cx, buf),
         }
     }
 
@@ -88,6 +95,7 @@ impl AsyncWrite for UpstreamStream {
         match self.get_mut() {
             UpstreamStream::Clear(_) => Poll::Ready(Ok(())),
             UpstreamStream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            UpstreamStream::Tunnel(tunnel) => Pin::new(&mut tunnel.stream).poll_flush(cx),
         }
     }
 
@@ -95,6 +103,7 @@ impl AsyncWrite for UpstreamStream {
         match self.get_mut() {
             UpstreamStream::Clear(socket) => Pin::new(socket).poll_shutdown(cx),
             UpstreamStream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            UpstreamStream::Tunnel(tunnel) => Pin::new(&mut tunnel.stream).poll_shutdown(cx),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod driver;
 mod opening;
+mod tunnel;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,6 +15,7 @@ use h2::{Reason as Code, SendStream};
 use http::Request;
 
 pub(super) use self::opening::{Opener, Opening, Turn};
+pub(crate) use self::tunnel::UpstreamTunnel;
 use super::connect;
 use super::connection::UpstreamStream;
 use crate::error::{ProxyError, Replay, Stage};
@@ -51,6 +53,8 @@ pub(crate) struct Link {
     broken: Cell<bool>,
     /// It has served a request before, so the endpoint may be closing it just now.
     used: Cell<bool>,
+    /// The endpoint's settings have come, as they do before all else.
+    settled: Cell<bool>,
     /// When something came from the endpoint, or a stream ended.
     heard: Cell<Instant>,
 }
@@ -60,6 +64,15 @@ pub(crate) struct Place {
     link: Rc<Link>,
     /// The connection has served a request before.
     pub(crate) reused: bool,
+}
+
+/// What an endpoint's connections have for a stream that is to become a tunnel.
+pub(super) enum ForTunnel {
+    Place(Place),
+    /// The endpoint takes none.
+    Refused,
+    /// A connection more will tell.
+    Unknown,
 }
 
 impl Settings {
@@ -98,29 +111,50 @@ impl Links {
         links.iter().find(|link| link.has_room()).map(Link::place)
     }
 
+    /// A place for a stream that is to become a tunnel. An endpoint says whether it takes such streams (RFC 8441 §3).
+    pub(super) fn tunnel(&self) -> ForTunnel {
+        let mut links = self.links.borrow_mut();
+        links.retain(|link| link.is_open());
+        let takes = links.iter().find(|link| link.takes_tunnels() && link.has_room());
+        match takes {
+            Some(link) => ForTunnel::Place(link.place()),
+            None if links.iter().any(|link| link.settled.get() && !link.takes_tunnels()) => {
+                ForTunnel::Refused
+            }
+            None => ForTunnel::Unknown,
+        }
+    }
+
     /// Who opens the next connection: one request does, and the others wait for it.
     pub(super) fn turn(&self) -> Turn<'_> {
         Opening::turn(&self.opening)
     }
 
-    /// Takes a new connection up, with a place on it.
+    /// Takes a new connection up, with a place on it. `settled` waits until the endpoint's settings are known, which
+    /// takes a round trip that nothing else needs.
     pub(super) async fn establish(
         &self,
         stream: UpstreamStream,
         settings: &Settings,
         timer: Timer,
+        settled: bool,
     ) -> Result<Place, ProxyError> {
         let handshake = settings.builder().handshake(stream).await;
-        let (send, connection) = handshake.map_err(|_| connect::failed(Reason::ConnectFailed))?;
+        let (send, mut connection) = handshake.map_err(|_| connect::failed(Reason::ConnectFailed))?;
+        let mut pings = connection.ping_pong();
+        if let Some(pings) = pings.as_mut().filter(|_| settled) {
+            driver::settle(&mut connection, pings).await?;
+        }
         let link = Rc::new(Link {
             send,
             limit: settings.streams,
             streams: Cell::new(0),
             broken: Cell::new(false),
             used: Cell::new(false),
+            settled: Cell::new(settled),
             heard: Cell::new(Instant::now()),
         });
-        tokio::task::spawn_local(driver::drive(connection, Rc::downgrade(&link), *settings, timer));
+        tokio::task::spawn_local(driver::drive(connection, pings, Rc::downgrade(&link), *settings, timer));
         let place = link.place();
         self.links.borrow_mut().push(link);
         Ok(place)
@@ -145,6 +179,10 @@ impl Link {
 
     fn has_room(&self) -> bool {
         self.streams.get() < self.limit.min(self.send.current_max_send_streams())
+    }
+
+    fn takes_tunnels(&self) -> bool {
+        self.send.is_extended_connect_protocol_enabled()
     }
 
     fn is_idle_for(&self, time: Duration) -> bool {
@@ -180,14 +218,20 @@ impl Place {
 
     /// Something came from the endpoint.
     pub(crate) fn heard(&self) {
+        self.link.settled.set(true);
         self.link.heard.set(Instant::now());
+    }
+
+    /// Whether the endpoint takes streams that become tunnels, as far as is known.
+    pub(super) fn takes_tunnels(&self) -> bool {
+        self.link.takes_tunnels()
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         self.link.streams.set(self.link.streams.get().saturating_sub(1));
-        self.heard();
+        self.link.heard.set(Instant::now());
     }
 }
 

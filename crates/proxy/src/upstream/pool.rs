@@ -13,7 +13,7 @@ use super::connect::{self, Forbidden};
 use super::connection::{Upstream, UpstreamStream};
 use super::dns::Dns;
 use super::health::Health;
-use super::http2::{Links, Opener, Place, Settings, Turn};
+use super::http2::{ForTunnel, Links, Opener, Place, Settings, Turn};
 use super::taken::Taken;
 use crate::clock::Clock;
 use crate::error::ProxyError;
@@ -100,6 +100,11 @@ impl LocalTarget {
             UpstreamProtocol::Http2 => true,
             UpstreamProtocol::Tcp | UpstreamProtocol::Tls | UpstreamProtocol::Udp => false,
         }
+    }
+
+    /// Whether an upgrade is a stream that becomes a tunnel (RFC 8441): the endpoint speaks nothing but HTTP/2.
+    fn is_tunneled(&self, wish: Wish) -> bool {
+        wish == Wish::Upgrade && self.target.protocol == UpstreamProtocol::Http2
     }
 
     /// Whose turn it is to open a connection.
@@ -194,6 +199,12 @@ impl Pools {
 
     /// A connection that is open already.
     pub(crate) fn reuse(&self, endpoint: &LocalTarget, wish: Wish) -> Option<Connected> {
+        if endpoint.is_tunneled(wish) {
+            return match endpoint.links.tunnel() {
+                ForTunnel::Place(place) => Some(Connected::Http2(place)),
+                ForTunnel::Refused | ForTunnel::Unknown => None,
+            };
+        }
         let shared = if endpoint.shares(wish) { endpoint.links.place() } else { None };
         match (shared, endpoint.target.protocol) {
             (Some(place), _) => Some(Connected::Http2(place)),
@@ -229,7 +240,9 @@ impl Pools {
         timeout: Duration,
     ) -> Result<Connected, ProxyError> {
         timer.set(timeout);
-        let connected = if endpoint.shares(wish) {
+        let connected = if endpoint.is_tunneled(wish) {
+            within(timer, Box::pin(self.connect_tunnel(endpoint, timer))).await
+        } else if endpoint.shares(wish) {
             within(timer, Box::pin(self.connect_shared(endpoint, timer))).await
         } else {
             let stream = within(timer, self.open(endpoint, wish)).await;
@@ -286,6 +299,22 @@ impl Pools {
         }
     }
 
+    /// A place for a stream that is to become a tunnel, where the endpoint takes such streams.
+    async fn connect_tunnel(&self, endpoint: &LocalTarget, timer: &Timer) -> Result<Connected, ProxyError> {
+        let refused = connect::failed(Reason::Unsupported);
+        match endpoint.links.tunnel() {
+            ForTunnel::Place(place) => return Ok(Connected::Http2(place)),
+            ForTunnel::Refused => return Err(refused),
+            ForTunnel::Unknown => {}
+        }
+        let stream = self.open(endpoint, Wish::Any).await?;
+        if stream.is_tls() && !stream.chose_http2() {
+            return Err(connect::failed(Reason::UpstreamProtocol));
+        }
+        let place = endpoint.links.establish(stream, &self.http2, timer.another(), true).await?;
+        if place.takes_tunnels() { Ok(Connected::Http2(place)) } else { Err(refused) }
+    }
+
     async fn open_shared(&self, endpoint: &LocalTarget, timer: &Timer) -> Result<Connected, ProxyError> {
         let stream = self.open(endpoint, Wish::Any).await?;
         let http2 = match endpoint.target.protocol {
@@ -299,7 +328,7 @@ impl Pools {
         if !http2 {
             return Ok(Connected::Http1(Upstream { stream, reused: false }));
         }
-        endpoint.links.establish(stream, &self.http2, timer.another()).await.map(Connected::Http2)
+        endpoint.links.establish(stream, &self.http2, timer.another(), false).await.map(Connected::Http2)
     }
 
     /// Keeps a connection whose exchange has ended in step for the next request.

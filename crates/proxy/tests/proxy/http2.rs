@@ -9,7 +9,7 @@ use portcullis_proxy::Drain;
 use sha1::{Digest, Sha1};
 
 use crate::support::backend::{fields, full_backlog};
-use crate::support::http2::{GET, Http2, Raw, frame, get, goaway, preface, run, shout, whole};
+use crate::support::http2::{GET, Http2, Raw, frame, get, goaway, preface, run, shout, websocket, whole};
 use crate::support::{Backend, Gateway, PATIENCE, Rules, Running, eventually};
 
 /// ENHANCE_YOUR_CALM (RFC 9113 §7).
@@ -363,13 +363,6 @@ fn a_few_control_frames_do_no_harm() {
     let heard = shout(running.address(), &bytes);
     assert_ne!(goaway(&heard), Some(CALM));
     assert!(heard.windows(3).any(|window| window == b"web"));
-}
-
-fn websocket(path: &str) -> Request<()> {
-    let mut request = Request::connect(format!("http://a{path}")).header("sec-websocket-version", "13");
-    let protocol = h2::ext::Protocol::from_static("websocket");
-    request.extensions_mut().unwrap().insert(protocol);
-    request.body(()).unwrap()
 }
 
 /// What a WebSocket server answers to the key of a handshake (RFC 6455 §4.2.2).

@@ -33,3 +33,4 @@ mod tls;
 mod tls_routes;
 mod udp;
 mod upstream_tls;
+mod websocket_streams;

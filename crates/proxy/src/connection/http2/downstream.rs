@@ -9,11 +9,10 @@ use http::header::SEC_WEBSOCKET_ACCEPT;
 use http::{Response, StatusCode};
 use portcullis_http1::{Fields, Framing, Method, RequestHead, ResponseHead};
 
-use super::tunneled::Tunneled;
 use crate::buffers::READ;
 use crate::error::{ProxyError, Replay, Stage};
 use crate::exchange::{Downstream, Outgoing, has_body};
-use crate::http2;
+use crate::http2::{self, Tunneled};
 use crate::reason::Reason;
 
 /// A stream and where its exchange stands.
@@ -53,7 +52,7 @@ impl Http2 {
 
     /// The tunnel that the stream has become.
     pub(super) fn into_tunnel(self) -> Option<Tunneled> {
-        Some(Tunneled::new(self.body, self.answer?))
+        Some(Tunneled::new(self.body, self.answer?, Bytes::new()))
     }
 
     /// RFC 8441 §5: a tunnel begins with 200, and says nothing of the upgrade that HTTP/1.1 knows.

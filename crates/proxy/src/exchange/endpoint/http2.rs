@@ -15,12 +15,12 @@ use portcullis_http1::{Framing, HeadLimits, Version};
 
 use super::{Endpoint, Passed, Wire};
 use crate::error::{ProxyError, Replay, Stage};
-use crate::exchange::Downstream;
+use crate::exchange::{Downstream, websocket};
 use crate::http2;
 use crate::limits::Limits;
 use crate::reason::Reason;
 use crate::scratch::Scratch;
-use crate::upstream::{self, LocalTarget, Place};
+use crate::upstream::{self, LocalTarget, Place, UpstreamStream, UpstreamTunnel};
 
 /// A stream of a connection that exchanges share.
 pub(in crate::exchange) struct Http2 {
@@ -56,6 +56,13 @@ impl Http2 {
         }
     }
 
+    /// The stream, which has become a tunnel.
+    pub(in crate::exchange) fn into_tunnel(self) -> Option<UpstreamStream> {
+        let (Answer::Body(receive, held), Some(send)) = (self.answer, self.stream) else { return None };
+        let tunnel = UpstreamTunnel::new(receive, send, held, self.place);
+        Some(UpstreamStream::Tunnel(Box::new(tunnel)))
+    }
+
     fn heard(&mut self, bytes: usize) {
         self.received += 1 + bytes as u64;
         self.place.heard();
@@ -76,6 +83,11 @@ impl Http2 {
         scratch.response.start(Version::Http2, status);
         for (name, value) in &parts.headers {
             scratch.response.fields.push(name.as_str().as_bytes(), value.as_bytes());
+        }
+        if let Some(protocol) = scratch.request.upgrade().filter(|_| parts.status.is_success()) {
+            websocket::settle(&scratch.request, &mut scratch.response);
+            scratch.response.finish_switch(protocol);
+            return Ok(Framing::Tunnel);
         }
         let finished = scratch.response.finish_multiplexed(ended, scratch.request.method());
         finished.map_err(|_| malformed)?;
@@ -100,9 +112,11 @@ impl Endpoint for Http2 {
         let stream = match &mut self.stream {
             Some(stream) => stream,
             None => {
+                // What follows the head of a tunnel is not the request's.
+                let tunnel = request.upgrade().is_some();
                 let ended = request.framing() == Framing::None;
                 let (answer, stream) =
-                    self.place.send(request::head(request, &self.target.target)?, ended)?;
+                    self.place.send(request::head(request, &self.target.target)?, ended && !tunnel)?;
                 (self.answer, self.sent) = (Answer::Head(answer), ended);
                 self.stream.insert(stream)
             }

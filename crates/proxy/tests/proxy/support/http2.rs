@@ -94,6 +94,14 @@ impl Http2 {
     }
 }
 
+/// An extended CONNECT (RFC 8441).
+pub(crate) fn websocket(path: &str) -> Request<()> {
+    let mut request = Request::connect(format!("http://a{path}")).header("sec-websocket-version", "13");
+    let protocol = h2::ext::Protocol::from_static("websocket");
+    request.extensions_mut().unwrap().insert(protocol);
+    request.body(()).unwrap()
+}
+
 pub(crate) fn get(host: &str, path: &str) -> Request<()> {
     Request::get(format!("http://{host}{path}")).body(()).unwrap()
 }

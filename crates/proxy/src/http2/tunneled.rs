@@ -5,13 +5,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use h2::{RecvStream, SendStream};
+use h2::{Reason as Code, RecvStream, SendStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::buffers::READ;
 
 /// Both directions of a stream, as bytes.
-pub(super) struct Tunneled {
+pub(crate) struct Tunneled {
     receive: RecvStream,
     send: SendStream<Bytes>,
     /// What came and was not read.
@@ -19,8 +19,14 @@ pub(super) struct Tunneled {
 }
 
 impl Tunneled {
-    pub(super) fn new(receive: RecvStream, send: SendStream<Bytes>) -> Tunneled {
-        Tunneled { receive, send, held: Bytes::new() }
+    /// `held` came already.
+    pub(crate) fn new(receive: RecvStream, send: SendStream<Bytes>, held: Bytes) -> Tunneled {
+        Tunneled { receive, send, held }
+    }
+
+    /// Ends both directions at once, so that the other side knows them to be cut off.
+    pub(crate) fn reset(&mut self) {
+        self.send.send_reset(Code::CANCEL);
     }
 }
 
@@ -61,7 +67,7 @@ impl AsyncWrite for Tunneled {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A client that resets its stream reads nothing more, which nothing else here would tell.
+        // Who resets its stream reads nothing more, which nothing else here would tell.
         match self.get_mut().send.poll_reset(cx) {
             Poll::Ready(_) => Poll::Ready(Err(broken())),
             Poll::Pending => Poll::Ready(Ok(())),
