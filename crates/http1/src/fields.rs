@@ -193,7 +193,9 @@ impl Fields {
         let name = self.begin_line(Known::Cookie.name().as_bytes());
         let start = self.text.len();
         for at in 0..self.entries.len() {
-            let Some(cookie) = self.entries.get(at).copied().filter(is_cookie) else { continue };
+            // An empty one adds nothing: at an end it would leave white space there, which HTTP/1 drops from values.
+            let says = |e: &Entry| is_cookie(e) && !e.value.is_empty();
+            let Some(cookie) = self.entries.get(at).copied().filter(says) else { continue };
             if self.text.len() > start {
                 self.text.extend_from_slice(b"; ");
             }

@@ -108,8 +108,13 @@ fn rfc_9113_8_1_1_content_length_fits_the_body() {
 
 #[test]
 fn rfc_9113_8_2_3_cookies_are_joined() {
-    let head = head(GET, &[("cookie", "a=1"), ("x", "y"), ("cookie", "b=2")], true).unwrap();
-    assert_eq!(head.fields.get_all(b"cookie").collect::<Vec<_>>(), [b"a=1; b=2"]);
+    for (cookies, joined) in
+        [(["a=1", "b=2"], "a=1; b=2"), (["a=1", ""], "a=1"), (["", "b=2"], "b=2"), (["", ""], "")]
+    {
+        let [first, second] = cookies.map(|cookie| ("cookie", cookie));
+        let head = head(GET, &[first, ("x", "y"), second], true).unwrap();
+        assert_eq!(head.fields.get_all(b"cookie").collect::<Vec<_>>(), [joined.as_bytes()]);
+    }
 }
 
 #[test]
