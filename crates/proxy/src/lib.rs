@@ -1,4 +1,4 @@
-//! The native data plane: it serves a [`portcullis_model::Model`] over HTTP and HTTPS.
+//! The native data plane: it serves a [`portcullis_model::Model`] over HTTP, HTTPS and HTTP/3.
 //!
 //! A thread per core, each with its own runtime, sockets and upstream connections; nothing on a request's path takes
 //! a lock or writes what another thread reads. A configuration is compiled once, off that path, and swapped in
