@@ -5,10 +5,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use portcullis_http1::RequestHead;
 use portcullis_model::Retry;
 
 use super::deadlines::Deadlines;
-use super::{Downstream, Outgoing, Surroundings};
+use super::{Downstream, Outgoing, Surroundings, websocket};
 use crate::error::{ProxyError, Replay, Stage};
 use crate::reason::Reason;
 use crate::scratch::Scratch;
@@ -55,7 +56,7 @@ impl<'r> Attempts<'r> {
             taken: around.worker.pools.take(cluster)?,
             deadline: rule.request_timeout.map(|timeout| started + timeout),
             idempotent: scratch.request.method().is_idempotent(),
-            wish: scratch.request.upgrade().map_or(Wish::Any, |_| Wish::Upgrade),
+            wish: wish(&scratch.request),
             followed: 0,
             fresh: false,
         })
@@ -144,6 +145,15 @@ impl<'r> Attempts<'r> {
         }
         around.worker.pools.refresh(self.cluster, &mut self.taken);
         Ok(())
+    }
+}
+
+/// What a request needs of its connection.
+fn wish(request: &RequestHead) -> Wish {
+    match request.upgrade() {
+        None => Wish::Any,
+        Some(_) if websocket::wants(request).is_some() => Wish::WebSocket,
+        Some(_) => Wish::Upgrade,
     }
 }
 

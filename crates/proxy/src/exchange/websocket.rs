@@ -10,9 +10,10 @@ const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The name of the protocol, by which streams of HTTP/2 become tunnels for it (RFC 8441 §4).
 const WEBSOCKET: &str = "websocket";
 
-/// The protocol that a request wants to switch to, if that is WebSocket alone.
-pub(super) fn of(upgrade: &[u8]) -> Option<&'static str> {
-    upgrade.eq_ignore_ascii_case(WEBSOCKET.as_bytes()).then_some(WEBSOCKET)
+/// The protocol that a request wants to switch to, if that is WebSocket alone. An endpoint of HTTP/2 does not hear of
+/// other upgrades, as any server may ignore them (RFC 9110 §7.8).
+pub(super) fn wants(request: &RequestHead) -> Option<&'static str> {
+    request.upgrade().filter(|upgrade| upgrade.eq_ignore_ascii_case(WEBSOCKET.as_bytes())).map(|_| WEBSOCKET)
 }
 
 /// Answers a request's key in the place of an endpoint of HTTP/2, which saw none.

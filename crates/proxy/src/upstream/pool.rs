@@ -62,8 +62,10 @@ pub(crate) struct LocalTarget {
 pub(crate) enum Wish {
     /// Either version.
     Any,
-    /// HTTP/1, which alone has upgrades.
+    /// HTTP/1, which alone has upgrades to whatever protocol.
     Upgrade,
+    /// The same; or over HTTP/2 a stream that becomes a tunnel, as it can for this one (RFC 8441).
+    WebSocket,
 }
 
 /// A connection for a request.
@@ -102,9 +104,9 @@ impl LocalTarget {
         }
     }
 
-    /// Whether an upgrade is a stream that becomes a tunnel (RFC 8441): the endpoint speaks nothing but HTTP/2.
+    /// Whether it is to be a stream that becomes a tunnel: the endpoint speaks nothing but HTTP/2.
     fn is_tunneled(&self, wish: Wish) -> bool {
-        wish == Wish::Upgrade && self.target.protocol == UpstreamProtocol::Http2
+        wish == Wish::WebSocket && self.target.protocol == UpstreamProtocol::Http2
     }
 
     /// Whose turn it is to open a connection.

@@ -93,7 +93,7 @@ impl TlsClient {
     pub(super) async fn connect(&self, socket: Socket, wish: Wish) -> Result<Box<TlsStream>, Failed> {
         let config = match wish {
             Wish::Any => &self.config,
-            Wish::Upgrade => &self.http1,
+            Wish::Upgrade | Wish::WebSocket => &self.http1,
         };
         let connector = TlsConnector::from(Arc::clone(config));
         let connected = Box::pin(connector.connect(self.name.clone(), socket)).await;

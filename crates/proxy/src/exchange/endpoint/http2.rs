@@ -84,9 +84,9 @@ impl Http2 {
         for (name, value) in &parts.headers {
             scratch.response.fields.push(name.as_str().as_bytes(), value.as_bytes());
         }
-        if let Some(protocol) = scratch.request.upgrade().filter(|_| parts.status.is_success()) {
+        if let Some(protocol) = websocket::wants(&scratch.request).filter(|_| parts.status.is_success()) {
             websocket::settle(&scratch.request, &mut scratch.response);
-            scratch.response.finish_switch(protocol);
+            scratch.response.finish_switch(protocol.as_bytes());
             return Ok(Framing::Tunnel);
         }
         let finished = scratch.response.finish_multiplexed(ended, scratch.request.method());
@@ -113,7 +113,7 @@ impl Endpoint for Http2 {
             Some(stream) => stream,
             None => {
                 // What follows the head of a tunnel is not the request's.
-                let tunnel = request.upgrade().is_some();
+                let tunnel = websocket::wants(request).is_some();
                 let ended = request.framing() == Framing::None;
                 let (answer, stream) =
                     self.place.send(request::head(request, &self.target.target)?, ended && !tunnel)?;

@@ -13,24 +13,21 @@ use crate::http2;
 use crate::reason::Reason;
 use crate::upstream::Target;
 
-/// No other protocol than WebSocket is carried over streams.
-const UNSUPPORTED: ProxyError = ProxyError::upstream(Stage::SendRequest, Replay::Never, Reason::Unsupported);
-
 /// The head. The target's address stands in where the request names no host.
 pub(super) fn head(head: &RequestHead, target: &Target) -> Result<Request<()>, ProxyError> {
     let invalid = ProxyError::upstream(Stage::SendRequest, Replay::Never, Reason::BadRequest);
     let mut request = Request::new(());
     *request.version_mut() = Version::HTTP_2;
     *request.method_mut() = Method::from_bytes(head.method_name()).map_err(|_| invalid)?;
-    if let Some(protocol) = head.upgrade() {
-        let protocol = websocket::of(protocol).ok_or(UNSUPPORTED)?;
+    let tunnel = websocket::wants(head);
+    if let Some(protocol) = tunnel {
         *request.method_mut() = Method::CONNECT;
         request.extensions_mut().insert(Protocol::from_static(protocol));
     }
     *request.uri_mut() = uri(head, target).ok_or(invalid)?;
     let mut headers = http2::headers(&head.fields, Some(Known::Host));
     headers.remove(CONTENT_LENGTH);
-    if head.upgrade().is_some() {
+    if tunnel.is_some() {
         headers.remove(SEC_WEBSOCKET_KEY); // RFC 8441 §5: a stream has no use for it
     }
     if let Framing::Length(length) = head.framing() {
