@@ -149,7 +149,7 @@ impl Control {
         let gone: Vec<BindAddress> = self.served.difference(&addresses).copied().collect();
         for address in gone.iter().filter(|address| self.is_bound(**address)) {
             let local = SocketAddr::new(address.ip, address.port.saturating_add(self.port_offset));
-            tracing::info!(%local, "no longer listening");
+            tracing::info!(%local, transport = %address.transport, "no longer listening");
         }
         self.unbound.retain(|address, _| addresses.contains(address));
         let retracted =

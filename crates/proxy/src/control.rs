@@ -151,7 +151,7 @@ impl Control {
         let known = state.bindings.get(&address).map(|known| known.as_ref().map(|bound| bound.local));
         if known != Some(result.as_ref().copied()) {
             match &result {
-                Ok(local) => tracing::info!(%local, "listening"),
+                Ok(local) => tracing::info!(%local, transport = %address.transport, "listening"),
                 Err(error) => {
                     let real = self.real(address).map(tracing::field::display);
                     // Whoever hears the report says so, and what to do about it.

@@ -80,8 +80,8 @@ fn a_reload_tells_what_changed_and_what_came_of_it() {
     fs::write(&file, serving(&both, "wbe")).unwrap();
     let running = Logged::run(folder.path(), &[]);
     running.expect([
-        &format!("INFO listening local=127.0.0.1:{one}"),
-        &format!("INFO listening local=127.0.0.1:{two}"),
+        &format!("INFO listening local=127.0.0.1:{one} transport=tcp"),
+        &format!("INFO listening local=127.0.0.1:{two} transport=tcp"),
         &format!(
             "WARN parent Gateway wbe does not exist or is not ours object=HTTPRoute/default/r code=\"PC0404\" \
              place={}:17:16",
@@ -96,7 +96,7 @@ fn a_reload_tells_what_changed_and_what_came_of_it() {
     replace(&file, &serving(&both[..1], "web"));
     running.expect([
         "INFO reloaded: 1 changed (Gateway/default/web)",
-        &format!("INFO no longer listening local=127.0.0.1:{two}"),
+        &format!("INFO no longer listening local=127.0.0.1:{two} transport=tcp"),
     ]);
     fs::remove_file(&file).unwrap();
     running.expect([
@@ -106,7 +106,7 @@ fn a_reload_tells_what_changed_and_what_came_of_it() {
             folder.path().display()
         ),
         "INFO reloaded: 4 removed (GatewayClass/portcullis, Gateway/default/web, HTTPRoute/default/r, and 1 more)",
-        &format!("INFO no longer listening local=127.0.0.1:{one}"),
+        &format!("INFO no longer listening local=127.0.0.1:{one} transport=tcp"),
     ]);
 }
 
@@ -118,7 +118,7 @@ fn a_second_instance_says_once_for_each_port_that_it_cannot_have_it() {
     let other = folder.path().join("all.yaml");
     fs::write(&other, serving(&[("a", port)], "web")).unwrap();
     let first = Logged::run(folder.path(), &[]);
-    first.expect([&format!("INFO listening local=127.0.0.1:{port}")]);
+    first.expect([&format!("INFO listening local=127.0.0.1:{port} transport=tcp")]);
     let second = Logged::run(folder.path(), &[]);
     second.expect([&format!(
         "WARN cannot listen on 127.0.0.1:{port}: the port is in use; another process has it (`ss -lntup` names it): \
@@ -140,13 +140,13 @@ fn options_for_the_proxy_protocol_that_are_probably_not_meant_are_named() {
     believing.expect([
         "WARN --proxy-protocol without --trusted-proxies: whoever reaches the port says which client they are; name \
          the load balancers' networks",
-        &format!("INFO listening local=127.0.0.1:{port}"),
+        &format!("INFO listening local=127.0.0.1:{port} transport=tcp"),
     ]);
     drop(believing);
     let trust = ["--trusted-proxies", "127.0.0.0/8", "--proxy-protocol"];
     let mistyped = Logged::run(folder.path(), &[&trust[..], &[&other_text]].concat());
     mistyped.expect([
-        &format!("INFO listening local=127.0.0.1:{port}"),
+        &format!("INFO listening local=127.0.0.1:{port} transport=tcp"),
         &format!("WARN --proxy-protocol {other}: no listener has this port"),
     ]);
 }
