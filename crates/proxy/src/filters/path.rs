@@ -7,13 +7,15 @@ use portcullis_model::PathRewrite;
 /// The path after a change. The prefix of `prefix_len` bytes is the one that the rule's match took; without one
 /// (exact and regular expression matches) a prefix replacement changes nothing.
 ///
-/// Source: HTTPPathModifier field documentation. Never yields `//` at the seam, nor an empty path.
+/// Source: HTTPPathModifier field documentation. Never yields `//` at the seam, nor an empty path. The `*` of `OPTIONS *`
+/// is below every prefix `/` and has no prefix.
 #[must_use]
 pub fn rewritten<'p>(change: &'p PathRewrite, path: &'p str, prefix_len: Option<usize>) -> Cow<'p, str> {
     match change {
         PathRewrite::Full(whole) => Cow::Borrowed(whole.as_str()),
         PathRewrite::Prefix(replacement) => {
-            let Some(rest) = prefix_len.and_then(|len| path.get(len..)) else { return Cow::Borrowed(path) };
+            let rest = prefix_len.and_then(|len| path.get(len..)).filter(|rest| *rest != "*");
+            let Some(rest) = rest else { return Cow::Borrowed(path) };
             let replacement = replacement.as_str();
             match (replacement.strip_suffix('/').unwrap_or(replacement), rest) {
                 (_, "") => Cow::Borrowed(replacement),
@@ -68,6 +70,7 @@ mod tests {
 
     #[test]
     fn without_a_prefix_match_nothing_is_replaced() {
+        assert_eq!(rewritten(&prefix("/x"), "*", Some(0)), "*");
         assert_eq!(rewritten(&prefix("/x"), "/a/b", None), "/a/b");
     }
 }

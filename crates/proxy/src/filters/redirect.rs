@@ -81,6 +81,8 @@ impl CompiledRedirect {
             return None;
         }
         let path = self.path.as_ref().map_or(path.into(), |change| rewritten(change, path, prefix_len));
+        // What `OPTIONS *` asks about is the URI without a path (RFC 9112 §3.2.4).
+        let path = if path == "*" { "".into() } else { path };
         let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
         let mut location = format!("{}://{host}{port}{path}", self.scheme).into_bytes();
         if let Some(query) = query {
@@ -138,6 +140,19 @@ mod tests {
         assert_eq!(compiled(&explicit, 5_535), None);
         assert_eq!(compiled(&explicit, 5_536), Some(RedirectPortTooHigh { port: 60_000, offset: 5_536 }));
         assert_eq!(compiled(&elsewhere, 5_536), None);
+    }
+
+    #[test]
+    fn an_asterisk_is_no_path_of_a_location() {
+        let location = |redirect: &Redirect| {
+            let compiled = CompiledRedirect::compile(redirect, Scheme::Http, 80, 0).unwrap();
+            String::from_utf8(compiled.location("a.test", "*", None, Some(0)).unwrap()).unwrap()
+        };
+        let prefix = PathRewrite::Prefix(ReplacementPath::new("/x").unwrap());
+        assert_eq!(location(&redirect()), "http://a.test");
+        assert_eq!(location(&Redirect { path: Some(prefix), ..redirect() }), "http://a.test");
+        let full = PathRewrite::Full(ReplacementPath::new("/x").unwrap());
+        assert_eq!(location(&Redirect { path: Some(full), ..redirect() }), "http://a.test/x");
     }
 
     #[test]

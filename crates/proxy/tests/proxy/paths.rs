@@ -73,6 +73,25 @@ fn one_canonical_path_is_matched_authorized_and_forwarded() {
     assert!(web.no_more_heads() && admin.no_more_heads() && service.no_more_heads());
 }
 
+/// RFC 9112 §3.2.4: what is asked of a server as a whole is asked of the backend so, whatever becomes of paths.
+#[test]
+fn an_asterisk_is_forwarded_as_one() {
+    let (web, moved) = (Backend::named("web"), Backend::named("moved"));
+    let change = PathRewrite::Prefix(ReplacementPath::new("/xyz").unwrap());
+    let rewrite = Filter::Rewrite(RewriteUrl { hostname: None, path: Some(change) });
+    let gateway = Gateway::new()
+        .http("a.test", Rules::new().to("/", "web"))
+        .http("b.test", Rules::new().to("/", "moved").filters(vec![rewrite]))
+        .backend("web", &[web.address])
+        .backend("moved", &[moved.address]);
+    let running = Running::start(&gateway);
+    for (host, backend) in [("a.test", &web), ("b.test", &moved)] {
+        let answer = running.send(&format!("OPTIONS * HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert_eq!(answer.status, 200, "{host}");
+        assert!(backend.head().starts_with("OPTIONS * HTTP/1.1\r\n"), "{host}");
+    }
+}
+
 /// HTTPPathModifier.replacePrefixMatch, its table first; then slashes on both sides, and the query. A rule's rewrite, a
 /// backend's and a redirect mean the same.
 #[test]
