@@ -1,4 +1,4 @@
-//! A real browser: Chromium loads a page over HTTPS, fetches beside it, and talks over a WebSocket, by HTTP/2 and by
+//! A real browser: Chromium loads a page over HTTPS, fetches beside it, and talks over a WebSocket, by HTTP/3, HTTP/2 and
 //! HTTP/1.1.
 #![allow(
     clippy::unwrap_used,
@@ -74,15 +74,20 @@ fn backend(heard: Sender<Value>) -> SocketAddr {
     address
 }
 
-/// Two listeners of one port, the second without HTTP/2, and a route for pages and one for WebSockets.
+/// Three listeners of one port, one of which has HTTP/3 and one not even HTTP/2, and a route for pages and one for
+/// WebSockets.
 fn resources(port: u16, pair: &Pair, pages: SocketAddr, websockets: SocketAddr) -> String {
-    let listener = |name: &str, options: &str| {
+    let listener = |name: &str, protocol: &str, options: &str| {
         format!(
-            "{{name: {name}, hostname: {name}.test, port: {port}, protocol: HTTPS, \
+            "{{name: {name}, hostname: {name}.test, port: {port}, protocol: {protocol}, \
              tls: {{certificateRefs: [{{name: pair}}], options: {{{options}}}}}}}"
         )
     };
-    let listeners = [listener("two", ""), listener("one", "portcullis.dev/alpn-protocols: http/1.1")];
+    let listeners = [
+        listener("three", "microgateway.airlock.com/http3", ""),
+        listener("two", "HTTPS", ""),
+        listener("one", "HTTPS", "portcullis.dev/alpn-protocols: http/1.1"),
+    ];
     let mut resources = manifests::gateway(&listeners.join(", "));
     for (name, path, backend) in [("pages", "/", pages), ("websockets", "/websocket", websockets)] {
         resources += &format!(
@@ -118,7 +123,7 @@ struct Browser(Child, #[expect(dead_code, reason = "its profile goes with it")] 
 
 impl Browser {
     /// It trusts the key of one certificate beside the authorities that everybody trusts.
-    fn open(url: &str, trusted: &Pair) -> Browser {
+    fn open(url: &str, port: u16, trusted: &Pair) -> Browser {
         let key = rcgen::KeyPair::from_pem(&trusted.key).unwrap().subject_public_key_info();
         let key = BASE64_STANDARD.encode(Sha256::digest(key));
         let profile = tempfile::tempdir().unwrap();
@@ -132,6 +137,7 @@ impl Browser {
             ])
             .args(["--disable-background-networking", "--host-resolver-rules=MAP *.test 127.0.0.1"])
             .arg(format!("--ignore-certificate-errors-spki-list={key}"))
+            .arg(format!("--origin-to-force-quic-on=three.test:{port}")) // at once: it heeds Alt-Svc the next time
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg(url)
             .stdin(Stdio::null())
@@ -153,7 +159,7 @@ impl Drop for Browser {
 
 /// What a page sees that is loaded from a host.
 fn seen(reports: &Receiver<Value>, host: &str, port: u16, trusted: &Pair) -> Value {
-    let _browser = Browser::open(&format!("https://{host}:{port}/"), trusted);
+    let _browser = Browser::open(&format!("https://{host}:{port}/"), port, trusted);
     reports.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("no word from {host}"))
 }
 
@@ -165,13 +171,13 @@ fn a_browser_loads_fetches_and_talks() {
     program::binary(); // building it takes time of its own
     let pages = Backend::named(PAGE);
     let (heard, reports) = channel();
-    let pair = Authority::default().issue(&["one.test", "two.test"]);
+    let pair = Authority::default().issue(&["one.test", "two.test", "three.test"]);
     let port = ports::free();
     let folder = tempfile::tempdir().unwrap();
     let resources = resources(port, &pair, pages.address, backend(heard));
     fs::write(folder.path().join("all.yaml"), resources).unwrap();
     let _running = Portcullis::run(folder.path(), [] as [&str; 0]);
-    for (host, protocol) in [("two.test", "h2"), ("one.test", "http/1.1")] {
+    for (host, protocol) in [("three.test", "h3"), ("two.test", "h2"), ("one.test", "http/1.1")] {
         let saw = json!({"protocol": protocol, "statuses": vec![200; 20], "secure": true, "heard": "a word"});
         assert_eq!(seen(&reports, host, port, &pair), saw);
     }
