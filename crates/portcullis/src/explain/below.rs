@@ -39,7 +39,7 @@ fn follow(model: &Model, question: &Question, answer: &mut Answer) -> Result<(),
     answer.address = Some(address.to_string());
     let listener = listener(port, question, answer)?;
     answer.meet_listener(listener);
-    if matches!(listener.protocol, ListenerProtocol::Https(_)) {
+    if matches!(listener.protocol, ListenerProtocol::Https(_) | ListenerProtocol::Http3(_)) {
         let (name, number) = (&question.host, question.port);
         answer.outcome = Outcome::Respond;
         answer.message =
