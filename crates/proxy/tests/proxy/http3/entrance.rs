@@ -147,6 +147,25 @@ fn a_guarded_listener_lets_in_whom_it_would_over_tcp() {
     eventually(|| running.metrics().contains(counted).then_some(()));
 }
 
+/// What an authority has vouched for ends with it, and comes in no more.
+#[test]
+fn a_client_goes_with_its_authority() {
+    let backend = Backend::named("web");
+    let (server, one, other) = (Authority::new(), Authority::new(), Authority::new());
+    let by = |authority| {
+        let listener = guarded("a.test", &server, authority);
+        Gateway::new().listener("a.test", listener, rules()).backend("web", &[backend.address])
+    };
+    let mut running = Running::start(&by(&one));
+    let own = one.client_certificate("client one");
+    let config = server.client_showing(&["h3"], Some(&own));
+    let client = Http3::connect(running.quic(), "a.test", config.clone()).unwrap();
+    assert_eq!(client.get("a.test", "/").status, 200);
+    running.apply(&by(&other).model());
+    assert_eq!(client.closed_with(), NO_ERROR);
+    assert!(refusal(Http3::connect(running.quic(), "a.test", config)).is_some());
+}
+
 /// docs/semantics.md: a session resumes only where it began, and nothing is taken before the handshake (0-RTT).
 #[test]
 fn sessions_resume_where_they_began_and_carry_no_early_data() {
