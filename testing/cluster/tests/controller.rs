@@ -48,6 +48,8 @@ mod routability;
 mod site;
 #[path = "controller/stage.rs"]
 mod stage;
+#[path = "controller/trust_bundles.rs"]
+mod trust_bundles;
 #[path = "controller/tunnels.rs"]
 mod tunnels;
 #[path = "controller/verbs.rs"]

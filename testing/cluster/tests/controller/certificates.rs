@@ -2,7 +2,12 @@
 
 use std::{sync::Arc, time::Duration, time::Instant};
 
-use rustls::{ClientConfig, RootCertStore, client::Resumption, pki_types::ServerName};
+use rcgen::{CertifiedKey, KeyPair};
+use rustls::{
+    ClientConfig, ConfigBuilder, RootCertStore,
+    client::{Resumption, WantsClientCert},
+    pki_types::{PrivateKeyDer, ServerName},
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -23,6 +28,7 @@ pub(crate) struct Tls {
     host: String,
     certificate: String,
     key: String,
+    roots: Arc<RootCertStore>,
     connector: TlsConnector,
 }
 
@@ -32,16 +38,27 @@ impl Tls {
         let certified = rcgen::generate_simple_self_signed([host.to_owned()]).unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(certified.cert.der().clone()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config =
-            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let mut config = config.with_root_certificates(roots).with_no_client_auth();
-        config.resumption = Resumption::disabled(); // whoever resumes is shown nothing
+        let roots = Arc::new(roots);
         Self {
             host: host.to_owned(),
             certificate: certified.cert.pem(),
             key: certified.signing_key.serialize_pem(),
-            connector: TlsConnector::from(Arc::new(config)),
+            connector: connector(client(&roots).with_no_client_auth()),
+            roots,
+        }
+    }
+
+    /// The same, to a client that has a certificate of its own.
+    pub(crate) fn with_client(&self, identity: &CertifiedKey<KeyPair>) -> Self {
+        let key = PrivateKeyDer::try_from(identity.signing_key.serialize_der()).unwrap();
+        let chain = vec![identity.cert.der().clone()];
+        let config = client(&self.roots).with_client_auth_cert(chain, key).unwrap();
+        Self {
+            host: self.host.clone(),
+            certificate: self.certificate.clone(),
+            key: self.key.clone(),
+            roots: Arc::clone(&self.roots),
+            connector: connector(config),
         }
     }
 
@@ -57,6 +74,18 @@ impl Tls {
             Err(_) => Err("no handshake in time".to_owned()),
         }
     }
+}
+
+/// A client that trusts these alone.
+fn client(roots: &Arc<RootCertStore>) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    config.unwrap().with_root_certificates(Arc::clone(roots))
+}
+
+fn connector(mut config: ClientConfig) -> TlsConnector {
+    config.resumption = Resumption::disabled(); // whoever resumes is shown nothing
+    TlsConnector::from(Arc::new(config))
 }
 
 /// The Secret that holds a certificate.
@@ -103,7 +132,7 @@ async fn a_replaced_secret_is_shown_to_new_connections_and_ends_no_old_one() {
 }
 
 /// The first line of the answer to a request.
-async fn asked(connection: &mut TlsStream<TcpStream>) -> String {
+pub(crate) async fn asked(connection: &mut TlsStream<TcpStream>) -> String {
     connection.write_all(b"HEAD / HTTP/1.1\r\nHost: tls.example\r\n\r\n").await.unwrap();
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
