@@ -71,6 +71,7 @@ fn the_cluster_role_permits_what_the_controller_does_and_no_more() {
             permit(&mut needed, kind.group(), kind.plural(), &["create", "delete", "patch"]);
         }
     }
+    permit(&mut needed, "", "nodes", &["get"]); // its own, for the zone
     permit(&mut needed, "apiextensions.k8s.io", "customresourcedefinitions", &["list", "watch"]);
     assert_eq!(permissions(&object("ClusterRole")), needed);
 }
