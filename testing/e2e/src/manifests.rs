@@ -50,3 +50,39 @@ kind: Service
 metadata: {name: a}
 spec: {ports: [{port: 80}]}
 ";
+
+/// A Service of a name, and its one endpoint at a port of this machine.
+#[must_use]
+pub fn service(name: &str, port: u16) -> String {
+    format!(
+        r#"---
+apiVersion: v1
+kind: Service
+metadata: {{name: {name}}}
+spec: {{ports: [{{port: 80}}]}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {{name: {name}-1, labels: {{kubernetes.io/service-name: {name}}}}}
+addressType: IPv4
+ports: [{{port: {port}}}]
+endpoints: [{{addresses: ["127.0.0.1"]}}]
+"#
+    )
+}
+
+/// An HTTPRoute `NAME` of the Gateway: a prefix leads to the Service of the same name, which is here too.
+#[must_use]
+pub fn prefix(name: &str, path: &str, port: u16) -> String {
+    let route = format!(
+        "---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {{name: {name}}}
+spec:
+  parentRefs: [{{name: web}}]
+  rules: [{{matches: [{{path: {{value: {path}}}}}], backendRefs: [{{name: {name}, port: 80}}]}}]
+"
+    );
+    route + &service(name, port)
+}

@@ -63,13 +63,6 @@ impl World {
         World { running, address, _backends: backends, _folder: folder }
     }
 
-    /// In bytes.
-    fn resident(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.running.pid())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
-    }
-
     /// What others wait at most in 99 of 100 requests while there is a load, and the most memory that was resident.
     fn beside(&self, load: &Load) -> (Duration, u64) {
         let running = load.start(self.address);
@@ -78,7 +71,7 @@ impl World {
         let mut most = 0;
         for _ in 0..20 {
             std::thread::sleep(SPAN / 20);
-            most = most.max(self.resident());
+            most = most.max(self.running.resident());
         }
         let wait = bystanders.end();
         running.end();
@@ -89,29 +82,7 @@ impl World {
 fn resources(port: u16, backends: &[Backend; 2]) -> String {
     let mut resources = manifests::gateway(&format!("{{name: http, protocol: HTTP, port: {port}}}"));
     for ((name, path), backend) in [("short", "/"), ("long", "/long")].into_iter().zip(backends) {
-        resources += &format!(
-            r#"---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {{name: {name}}}
-spec:
-  parentRefs: [{{name: web}}]
-  rules: [{{matches: [{{path: {{value: {path}}}}}], backendRefs: [{{name: {name}, port: 80}}]}}]
----
-apiVersion: v1
-kind: Service
-metadata: {{name: {name}}}
-spec: {{ports: [{{port: 80}}]}}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {{name: {name}-1, labels: {{kubernetes.io/service-name: {name}}}}}
-addressType: IPv4
-ports: [{{port: {}}}]
-endpoints: [{{addresses: ["127.0.0.1"]}}]
-"#,
-            backend.address.port()
-        );
+        resources += &manifests::prefix(name, path, backend.address.port());
     }
     resources
 }

@@ -90,32 +90,9 @@ fn resources(port: u16, pair: &Pair, pages: SocketAddr, websockets: SocketAddr) 
     ];
     let mut resources = manifests::gateway(&listeners.join(", "));
     for (name, path, backend) in [("pages", "/", pages), ("websockets", "/websocket", websockets)] {
-        resources += &format!(
-            r#"---
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {{name: {name}}}
-spec:
-  parentRefs: [{{name: web}}]
-  rules: [{{matches: [{{path: {{value: {path}}}}}], backendRefs: [{{name: {name}, port: 80}}]}}]
----
-apiVersion: v1
-kind: Service
-metadata: {{name: {name}}}
-spec: {{ports: [{{port: 80}}]}}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {{name: {name}-1, labels: {{kubernetes.io/service-name: {name}}}}}
-addressType: IPv4
-ports: [{{port: {}}}]
-endpoints: [{{addresses: ["127.0.0.1"]}}]
----
-"#,
-            backend.port()
-        );
+        resources += &manifests::prefix(name, path, backend.port());
     }
-    resources + &pair.secret("pair")
+    resources + "---\n" + &pair.secret("pair")
 }
 
 /// A browser at a page, ended with this value.

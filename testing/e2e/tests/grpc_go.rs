@@ -125,7 +125,7 @@ impl World {
 
 /// A route of a listener to a Service of the listener's name.
 fn led(name: &str, port: u16) -> String {
-    format!(
+    let route = format!(
         r#"---
 apiVersion: gateway.networking.k8s.io/v1
 kind: GRPCRoute
@@ -137,20 +137,9 @@ spec:
     - method: {{service: grpc.testing.TestService}}
     - method: {{type: RegularExpression, service: "grpc\\.reflection\\..*"}}
     backendRefs: [{{name: {name}, port: 80}}]
----
-apiVersion: v1
-kind: Service
-metadata: {{name: {name}}}
-spec: {{ports: [{{port: 80}}]}}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {{name: {name}-1, labels: {{kubernetes.io/service-name: {name}}}}}
-addressType: IPv4
-ports: [{{port: {port}}}]
-endpoints: [{{addresses: ["127.0.0.1"]}}]
 "#
-    )
+    );
+    route + &manifests::service(name, port)
 }
 
 /// How the Service `tls` is to be met.

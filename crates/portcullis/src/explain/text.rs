@@ -2,7 +2,7 @@
 
 use super::answer::{
     Answer, BackendView, Change, CorsView, EndpointView, FilterView, HeadersView, ListenerView, Nearer,
-    Object, Outcome, RetryView, RuleView, Tls,
+    Object, Outcome, RetryView, Rival, RuleView, Tls,
 };
 use super::candidates::{Candidate, CandidateVerdict, MatchView};
 use crate::render::Paint;
@@ -25,14 +25,7 @@ pub(super) fn text(answer: &Answer, paint: Paint) -> String {
     if let Some(handshake) = &answer.tls {
         tls(handshake, &mut page);
     }
-    if let Some(listener) = &answer.listener {
-        page.row("listener", &listener_text(listener));
-        let gateway = answer.gateway.as_ref().filter(|gateway| **gateway != listener.owner);
-        gateway.iter().for_each(|gateway| page.row("", &format!("of {}", object(gateway))));
-    }
-    for rival in &answer.rival_listeners {
-        page.row("", &format!("not {}: {}", listener_text(&rival.listener), rival.lost));
-    }
+    page.listener(answer.listener.as_ref(), answer.gateway.as_ref(), &answer.rival_listeners);
     page.list("first", answer.listener_filters.iter().map(filter));
     if !answer.listener_filters.is_empty() {
         page.row("", "rules see what is left of the request then: --granted tells it");
@@ -68,6 +61,23 @@ impl Page {
     pub(super) fn row(&mut self, label: &str, text: &str) {
         let label = self.paint.faint(label);
         self.line(&format!("{label:<LABEL$} {text}"));
+    }
+
+    /// The listener, the Gateway that it serves if that is not its owner, and the listeners that lost to it.
+    pub(super) fn listener(
+        &mut self,
+        listener: Option<&ListenerView>,
+        gateway: Option<&Object>,
+        rivals: &[Rival],
+    ) {
+        if let Some(listener) = listener {
+            self.row("listener", &listener_text(listener));
+            let gateway = gateway.filter(|gateway| **gateway != listener.owner);
+            gateway.iter().for_each(|gateway| self.row("", &format!("of {}", object(gateway))));
+        }
+        for rival in rivals {
+            self.row("", &format!("not {}: {}", listener_text(&rival.listener), rival.lost));
+        }
     }
 
     /// The label stands before the first item only.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Visitor, get},
-    site::{BYSTANDER, SITE, route},
+    site::{BYSTANDER, LISTENER_SET, SITE, route},
     stage::{CONTROLLER, Stage, condition, eventually, our_parent, status, verdict},
 };
 
@@ -143,22 +143,6 @@ async fn is_refused(stage: &Stage, address: &str) {
     let answered = get(address, "smuggler.example", "/").await.unwrap().0;
     assert_eq!(answered, 404);
 }
-
-const LISTENER_SET: &str = "apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {namespace: site, name: web}
-spec:
-  gatewayClassName: portcullis
-  allowedListeners: {namespaces: {from: Same}}
-  listeners: [{name: http, protocol: HTTP, port: 80}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: ListenerSet
-metadata: {namespace: site, name: more}
-spec:
-  parentRef: {name: web}
-  listeners: [{name: http, protocol: HTTP, port: 8080}]
-";
 
 const ABROAD: &str = "apiVersion: v1
 kind: Namespace

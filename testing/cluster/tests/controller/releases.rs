@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     client::get,
-    site::{SITE, route},
+    site::{LISTENER_SET, SITE, route},
     stage::{CONTROLLER, Stage, eventually, verdict},
 };
 
@@ -64,19 +64,3 @@ fn definitions(stage: &Stage) -> Vec<String> {
     let names = listed.lines().filter_map(|line| line.split('/').nth(1));
     names.filter(|name| name.ends_with(".gateway.networking.k8s.io")).map(str::to_owned).collect()
 }
-
-const LISTENER_SET: &str = "apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {namespace: site, name: web}
-spec:
-  gatewayClassName: portcullis
-  allowedListeners: {namespaces: {from: Same}}
-  listeners: [{name: http, protocol: HTTP, port: 80}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: ListenerSet
-metadata: {namespace: site, name: more}
-spec:
-  parentRef: {name: web}
-  listeners: [{name: http, protocol: HTTP, port: 8080}]
-";

@@ -86,3 +86,20 @@ ports: [{{port: {port}}}]
 "
     )
 }
+
+/// The Gateway, now with a ListenerSet.
+pub(crate) const LISTENER_SET: &str = "apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {namespace: site, name: web}
+spec:
+  gatewayClassName: portcullis
+  allowedListeners: {namespaces: {from: Same}}
+  listeners: [{name: http, protocol: HTTP, port: 80}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: ListenerSet
+metadata: {namespace: site, name: more}
+spec:
+  parentRef: {name: web}
+  listeners: [{name: http, protocol: HTTP, port: 8080}]
+";

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, BackendView, TlsMode};
 use crate::explain::answer::Outcome;
-use crate::explain::text::{Page, listener_text, object, tls, use_of};
+use crate::explain::text::{Page, object, tls, use_of};
 use crate::render::Paint;
 
 /// An answer in lines of text.
@@ -20,14 +20,7 @@ pub(in crate::explain) fn text(answer: &Answer, paint: Paint) -> String {
     if let Some(handshake) = &answer.tls {
         tls(handshake, &mut page);
     }
-    if let Some(listener) = &answer.listener {
-        page.row("listener", &listener_text(listener));
-        let gateway = answer.gateway.as_ref().filter(|gateway| **gateway != listener.owner);
-        gateway.iter().for_each(|gateway| page.row("", &format!("of {}", object(gateway))));
-    }
-    for rival in &answer.rival_listeners {
-        page.row("", &format!("not {}: {}", listener_text(&rival.listener), rival.lost));
-    }
+    page.listener(answer.listener.as_ref(), answer.gateway.as_ref(), &answer.rival_listeners);
     answer.route.iter().for_each(|route| page.row("route", &object(route)));
     page.list("backends", answer.backends.iter().flat_map(backend));
     let losers = answer.losers.iter().map(|loser| format!("{}: {}", object(&loser.route), loser.detail));
