@@ -176,6 +176,15 @@ impl Cluster {
         self.components.iter().find(|component| component.name == name).map(|component| component.id.number())
     }
 
+    /// What of the memory of the program of this name is resident, in bytes; none if it does not run.
+    #[must_use]
+    pub fn resident_memory(&self, name: &str) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process(name)?)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+        Some(kibibytes * 1024)
+    }
+
     /// Ends a program that runs in the cluster as its supervisor would, with SIGTERM, and waits until it is gone;
     /// says whether it ran.
     pub fn terminate(&mut self, name: &str) -> bool {

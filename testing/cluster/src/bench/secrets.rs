@@ -1,6 +1,6 @@
 //! The memory that Secrets cost which nothing names, beside one that a Gateway does.
 
-use std::{fs, time::Duration};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::sleep;
@@ -66,11 +66,6 @@ impl Stage {
     async fn resident_memory(&self) -> Result<u64, Error> {
         sleep(REST).await;
         let absent = || Error::Measurement("the controller does not run".to_owned());
-        let pid = self.cluster.process(CONTROLLER).ok_or_else(absent)?;
-        let path = format!("/proc/{pid}/status");
-        let status = fs::read_to_string(&path).map_err(Error::file(&path))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        Ok(kibibytes.ok_or_else(absent)? * 1024)
+        self.cluster.resident_memory(CONTROLLER).ok_or_else(absent)
     }
 }

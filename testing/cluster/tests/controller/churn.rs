@@ -82,20 +82,12 @@ async fn routes_that_come_and_go_leave_no_memory_behind() {
         stage.attached(301).await;
         many.delete(0..300).await;
         stage.attached(1).await;
-        after.push(resident(&stage));
+        after.push(stage.cluster.resident_memory(CONTROLLER).unwrap());
     }
     eprintln!("{after:?} bytes after each round");
     // Rounds differ by a megabyte or two, by the blocks in which the allocator takes and gives back.
     let (first, last) = (after[..3].iter().max().unwrap(), after[7..].iter().min().unwrap());
     assert!(*last < first + (4 << 20), "{after:?} bytes after each round");
-}
-
-/// What of the controller's memory is resident, in bytes.
-fn resident(stage: &Stage) -> u64 {
-    let pid = stage.cluster.process(CONTROLLER).unwrap();
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }
 
 const ELSEWHERE: &str = "apiVersion: v1
